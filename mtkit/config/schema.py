@@ -1,0 +1,266 @@
+"""Every option of mtkit: its name, default, range, meaning and unit.
+
+Comes in: plain values that `loader` read from YAML. Goes out: frozen sections that the commands read. Knows nothing of
+files or of what the options do. Defaults are those of the paper's base model (Vaswani et al. 2017), so a config file
+states only differences. Adding a variant of a part is one word in a `Literal` here.
+"""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+
+class Section(BaseModel):
+    """One section of a config file: frozen, no unknown keys, no silent conversion of types."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+def _as_tuple(value: object) -> object:
+    """One value or a list of them: `a.en` means `[a.en]`."""
+    if isinstance(value, str):
+        return (value,)
+    return tuple(value) if isinstance(value, list) else value
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
+Share = Annotated[float, Field(ge=0.0, lt=1.0)]
+Count = Annotated[int, Field(ge=1)]
+
+
+class Split(Section):
+    """Where the sentence pairs of one split come from: two files (or lists of files), TSV files, or the hub data set."""
+
+    source: Names = Field((), description="source text, one sentence a line; plain or .gz; a file or a list of files")
+    target: Names = Field(
+        (), description="target text, line n translates line n of the source; as many files as source"
+    )
+    tsv: Names = Field((), description="instead of source and target: files of source TAB target lines; plain or .gz")
+    hub_split: str = Field("", description="name of the split of data.hub, used when no file is given here; '' = none")
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> Self:
+        if len(self.source) != len(self.target):
+            raise ValueError(
+                f"source names {len(self.source)} file(s) and target names {len(self.target)}: give as many of each"
+            )
+        if self.tsv and self.source:
+            raise ValueError("give either tsv or source and target, not both")
+        return self
+
+
+class Data(Section):
+    """The parallel text: languages, where each split comes from, where the prepared form is kept."""
+
+    source_language: str = Field("en", min_length=2, description="language translated from (ISO code, names the files)")
+    target_language: str = Field("de", min_length=2, description="language translated into (ISO code, names the files)")
+    folder: str = Field("", description="prepared data folder; '' = data/ and the config file's name")
+    hub: str = Field(
+        "", description="data set of the Hugging Face hub, or a local folder in that layout; '' = files only"
+    )
+    hub_config: str = Field("", description="configuration of the hub data set, such as de-en; '' = its only one")
+    hub_revision: str = Field("", description="revision (branch, tag or commit) of the hub data set; '' = its newest")
+    train: Split = Field(Split(hub_split="train"), description="pairs to learn from")
+    validation: Split = Field(Split(hub_split="validation"), description="pairs to watch the training with")
+    test: Split = Field(Split(hub_split="test"), description="pairs to score the finished model on")
+
+    @model_validator(mode="after")
+    def _two_languages(self) -> Self:
+        if self.source_language == self.target_language:
+            raise ValueError(f"source_language and target_language are both '{self.source_language}'")
+        return self
+
+
+class Cleaning(Section):
+    """What prepare changes in and removes from the training text. Validation and test lines are never removed."""
+
+    on_bad_utf8: Literal["error", "drop", "replace"] = Field(
+        "error",
+        description="a line that is not UTF-8: stop and name it, drop the pair, or put U+FFFD for the bad bytes",
+    )
+    unescape_entities: bool = Field(True, description="turn HTML entities such as &amp; and &quot; into characters")
+    max_tokens: int = Field(
+        256, ge=1, description="longest sentence kept in training, in vocabulary pieces on each side"
+    )
+    max_ratio: float = Field(
+        9.0,
+        ge=1.0,
+        description="longest allowed ratio between the lengths of the sides in pieces (pairs over 10 pieces)",
+    )
+    drop_copies: bool = Field(
+        True, description="drop pairs whose sides are equal (Ott et al. 2018: they spoil beam search)"
+    )
+    drop_duplicates: bool = Field(False, description="keep only the first of equal pairs")
+
+
+class Vocabulary(Section):
+    """The subword vocabulary, shared by both languages and learned from the cleaned training text."""
+
+    size: int = Field(37000, ge=300, le=1_000_000, description="pieces in all, with 4 control and 256 byte pieces")
+    soft_limit: bool = Field(False, description="take fewer pieces when the text does not hold `size` of them")
+    character_coverage: float = Field(
+        0.9999,
+        gt=0.9,
+        le=1.0,
+        description="share of the text's characters that get a piece; the rest is spelt in bytes",
+    )
+
+
+class Model(Section):
+    """The Transformer. The defaults are the paper's base model; names are the paper's."""
+
+    d_model: int = Field(512, ge=2, description="width of embeddings and of every layer's output")
+    d_ff: int = Field(2048, ge=1, description="inner width of the feed-forward sublayers")
+    heads: int = Field(8, ge=1, description="attention heads; d_model must be a multiple of it")
+    encoder_layers: int = Field(6, ge=1, description="layers of the encoder")
+    decoder_layers: int = Field(6, ge=1, description="layers of the decoder")
+    dropout: Share = Field(0.1, description="share dropped from each sublayer's output and from the embedded input")
+    attention_dropout: Share = Field(0.0, description="share of attention weights dropped (0 in the paper's code)")
+    feedforward_dropout: Share = Field(
+        0.0, description="share of inner feed-forward units dropped (0 in the paper's code)"
+    )
+    positions: Literal["sinusoidal"] = Field("sinusoidal", description="how a layer knows the order of the tokens")
+    norm: Literal["layer"] = Field("layer", description="normalisation: layer = LayerNorm")
+    norm_placement: Literal["post"] = Field("post", description="post = LayerNorm(x + sublayer(x)), as in the paper")
+    feedforward: Literal["relu"] = Field(
+        "relu", description="kind of feed-forward sublayer: relu = max(0, xW1 + b1)W2 + b2"
+    )
+
+    @model_validator(mode="after")
+    def _whole_heads(self) -> Self:
+        if self.d_model % self.heads:
+            raise ValueError(f"d_model {self.d_model} is not a multiple of heads {self.heads}")
+        if self.positions == "sinusoidal" and self.d_model % 2:
+            raise ValueError(f"d_model {self.d_model} is odd: sinusoidal positions need pairs of sine and cosine")
+        return self
+
+
+class Optimizer(Section):
+    """Adam with the paper's constants. Weight decay, when set, is decoupled (AdamW) and spares biases and norms."""
+
+    beta1: Share = Field(0.9, description="decay of the mean of the gradients")
+    beta2: Share = Field(0.98, description="decay of the mean of the squared gradients")
+    epsilon: float = Field(1e-9, gt=0.0, description="added to the root of the second moment")
+    weight_decay: float = Field(0.0, ge=0.0, description="decoupled weight decay per unit of learning rate; 0 = none")
+    clip_norm: float = Field(
+        0.0, ge=0.0, description="largest norm of an update's gradient; 0 = no clipping, as the paper"
+    )
+
+
+class Schedule(Section):
+    """The learning rate as a function of the update number."""
+
+    kind: Literal["paper", "inverse_square_root", "cosine", "linear", "constant"] = Field(
+        "paper",
+        description="paper = factor * d_model^-0.5 * min(n^-0.5, n * warmup^-1.5); the others rise to peak over warmup, "
+        "then fall as n^-0.5, along a cosine or a line to 0 at training.updates, or stay",
+    )
+    factor: float = Field(1.0, gt=0.0, description="multiplies the paper's schedule")
+    peak: float = Field(7e-4, gt=0.0, description="learning rate at the end of the warm-up, for all kinds but paper")
+    warmup: int = Field(4000, ge=1, description="updates of linear rise")
+
+
+class Validation(Section):
+    """How often and how the model is looked at during training. It never changes the training."""
+
+    interval: int = Field(1000, ge=1, description="updates between validations")
+    bleu: bool = Field(
+        True, description="also translate the validation text and score it, as `translate` + `evaluate` do"
+    )
+    max_lines: int = Field(0, ge=0, description="translate only the first so many lines; 0 = all")
+
+
+class Checkpoints(Section):
+    """What is kept on disk while training."""
+
+    interval: int = Field(1000, ge=1, description="updates between checkpoints; the last update always has one")
+    keep_last: int = Field(5, ge=1, description="newest checkpoints kept")
+    keep_best: int = Field(1, ge=0, description="checkpoints with the best validation score kept besides")
+
+
+class Training(Section):
+    """The optimisation. How many devices share the work is torchrun's business and does not change the run."""
+
+    seed: int = Field(1, ge=0, description="decides initial weights, batches and dropout masks")
+    updates: int = Field(100_000, ge=1, description="optimiser updates in all")
+    update_tokens: int = Field(
+        25_000,
+        ge=1,
+        description="tokens of an update on each side, padding included: source at most, and target at most",
+    )
+    micro_batch_tokens: int = Field(
+        3125, ge=1, description="tokens of one forward pass on each side, padding included; an update adds up several"
+    )
+    label_smoothing: Share = Field(0.1, description="share of probability spread evenly over the vocabulary")
+    precision: Literal["float32", "bfloat16"] = Field(
+        "float32", description="arithmetic of forward and backward passes; weights and moments stay float32"
+    )
+    threads: int = Field(0, ge=0, description="CPU threads of a process; 0 = leave it to torch")
+    log_interval: int = Field(100, ge=1, description="updates between progress lines")
+    optimizer: Optimizer = Field(Optimizer(), description="how gradients become steps")
+    schedule: Schedule = Field(Schedule(), description="how large the steps are")
+    validation: Validation = Field(Validation(), description="watching the training")
+    checkpoints: Checkpoints = Field(Checkpoints(), description="keeping its results")
+
+    @model_validator(mode="after")
+    def _update_holds_micro_batch(self) -> Self:
+        if self.micro_batch_tokens > self.update_tokens:
+            raise ValueError(
+                f"micro_batch_tokens {self.micro_batch_tokens} is more than update_tokens {self.update_tokens}"
+            )
+        return self
+
+
+class Decoding(Section):
+    """The search for a translation. Defaults are the paper's."""
+
+    beam_size: int = Field(4, ge=1, le=1000, description="hypotheses kept a sentence; 1 = greedy search")
+    length_penalty: Literal["gnmt", "average"] = Field(
+        "gnmt",
+        description="score = sum of log-probabilities / penalty; gnmt: ((5 + L) / 6)^alpha (Wu et al. 2016), average: "
+        "L^alpha; L counts the end-of-sentence token",
+    )
+    alpha: float = Field(0.6, ge=0.0, description="strength of the length penalty; 0 = none")
+    n_best: int = Field(1, ge=1, description="translations printed a line, best first; at most beam_size")
+    max_length_factor: float = Field(1.0, ge=0.0, description="longest output = factor * source tokens + constant")
+    max_length_constant: int = Field(
+        50, ge=1, description="longest output = factor * source tokens + constant, in tokens"
+    )
+    max_source_tokens: int = Field(
+        1024,
+        ge=8,
+        description="a longer line is translated in pieces, split at sentence ends or spaces, with a warning",
+    )
+    batch_tokens: int = Field(4096, ge=1, description="padded source tokens translated at a time")
+    buffer: int = Field(2000, ge=1, description="lines read ahead to sort by length; 1 = answer each line at once")
+    precision: Literal["float32", "bfloat16"] = Field("float32", description="arithmetic of the model while decoding")
+
+    @model_validator(mode="after")
+    def _beam_holds_n_best(self) -> Self:
+        if self.n_best > self.beam_size:
+            raise ValueError(f"n_best {self.n_best} is more than beam_size {self.beam_size}")
+        return self
+
+
+class Evaluation(Section):
+    """Scoring translations."""
+
+    test_set: str = Field(
+        "", description="test set that `mtkit evaluate` scores: a name such as newstest2014; '' = data.test as prepared"
+    )
+    metrics: Annotated[tuple[Literal["bleu", "chrf", "chrf++", "ter"], ...], BeforeValidator(_as_tuple)] = Field(
+        ("bleu", "chrf"), min_length=1, description="scores to print, each with its signature"
+    )
+    lowercase: bool = Field(False, description="compare without regard to case; the signature says so")
+
+
+class Config(Section):
+    """A whole config file. Every command checks all sections and reads its own."""
+
+    data: Data = Field(Data(), description="the parallel text")
+    cleaning: Cleaning = Field(Cleaning(), description="what is removed from it")
+    vocabulary: Vocabulary = Field(Vocabulary(), description="the subword vocabulary")
+    model: Model = Field(Model(), description="the Transformer")
+    training: Training = Field(Training(), description="the optimisation")
+    decoding: Decoding = Field(Decoding(), description="the search")
+    evaluation: Evaluation = Field(Evaluation(), description="the scores")
