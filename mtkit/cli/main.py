@@ -1,0 +1,172 @@
+"""The command `mtkit`: finds the command that is asked for, runs it and turns whatever happens into an exit code.
+
+Comes in: the command line. Goes out: 0 did all that was asked, 2 a mistake the user can mend, 1 a fault of ours, 130
+interrupted. Knows of each command its module and one line of help, so that `mtkit --help` imports none of them.
+"""
+
+import contextlib
+import difflib
+import importlib
+import importlib.metadata
+import io
+import os
+import platform
+import select
+import sys
+import traceback
+
+import click
+
+import mtkit
+from mtkit.cli.options import Session, debug_option
+from mtkit.support.errors import UserError
+
+COMMANDS: dict[str, tuple[str, str, str]] = {
+    "prepare": ("mtkit.cli.prepare", "prepare", "Turn parallel text into a vocabulary and numbered sentence pairs."),
+    "train": ("mtkit.cli.train", "train", "Train a Transformer on prepared data, or go on with a stopped run."),
+    "translate": ("mtkit.cli.translate", "translate", "Translate lines of text with a trained model."),
+    "evaluate": ("mtkit.cli.evaluate", "evaluate", "Score a model or a file of translations on a test set."),
+    "average": ("mtkit.cli.average", "average", "Average the weights of a run's checkpoints into one model."),
+}
+"""Name of a command: its module, the click command in it, its line in `mtkit --help`."""
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they run."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of the commands in the order of the work."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name, imported now; None if there is none."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, attribute, _ = COMMANDS[cmd_name]
+        command = getattr(importlib.import_module(module), attribute)
+        assert isinstance(command, click.Command), f"{module}.{attribute} is not a click command"
+        return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click's, with a suggestion for a misspelt name."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            close = difflib.get_close_matches(name, COMMANDS, n=1)
+            hint = f"did you mean '{close[0]}'?" if close else f"there are: {', '.join(COMMANDS)}"
+            raise click.UsageError(f"No such command {name!r} ({hint}).", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Lists the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, _, line) in COMMANDS.items()])
+
+
+def _print_versions(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if not value or context.resilient_parsing:
+        return
+    click.echo(f"mtkit {mtkit.__version__}\nPython {platform.python_version()}")
+    for package in ("torch", "sentencepiece", "sacrebleu"):
+        try:
+            version = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            version = "is not installed"
+        click.echo(f"{package} {version}")
+    context.exit()
+
+
+@click.group(cls=LazyGroup)
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_versions,
+    help="Show the versions of mtkit and of what its results depend on.",
+)
+@debug_option
+def cli() -> None:
+    """Machine translation from raw text to a scored translation.
+
+    The order of the work is that of the commands below; `mtkit COMMAND --help` tells more about each.
+    """
+
+
+def main() -> int:
+    """Runs the command line in sys.argv and returns the exit code. Never raises for what a command raises."""
+    _speak_utf8()
+    session = Session()
+    try:
+        code = _run(sys.argv[1:] or ["--help"], session)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return code
+    except UserError as error:
+        return _failed(2, str(error))
+    except click.UsageError as error:
+        where = error.ctx.command_path if error.ctx else "mtkit"
+        return _failed(2, f"{error.format_message()} See '{where} --help'.")
+    except click.ClickException as error:
+        return _failed(2, error.format_message())
+    except (click.Abort, KeyboardInterrupt):
+        _say("Interrupted.")
+        return 130
+    except Exception as error:  # noqa: BLE001 - the last stop before the user
+        if isinstance(error, BrokenPipeError) and _reader_is_gone():
+            return 0  # `mtkit translate | head` got all it asked for
+        if session.debug:
+            _say(traceback.format_exc())
+        told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        hint = "" if session.debug else "\nrun again with --debug for the traceback"
+        return _failed(1, f"internal failure: {told}{hint}")
+    finally:
+        _drop_unwritable()
+
+
+def _run(arguments: list[str], session: Session) -> int:
+    """What click's own main does, but for one thing: that one takes every broken pipe for a reader that has gone."""
+    try:
+        with cli.make_context("mtkit", arguments, obj=session) as context:
+            cli.invoke(context)
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    return 0
+
+
+def _speak_utf8() -> None:
+    """Text goes out as UTF-8 whatever the locale; a file name that is not text must not break a message."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
+    if isinstance(sys.stderr, io.TextIOWrapper):
+        sys.stderr.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def _failed(code: int, message: str) -> int:
+    _say(f"Error: {message}")
+    return code
+
+
+def _say(message: str) -> None:
+    """Prints to stderr, if anyone listens."""
+    with contextlib.suppress(OSError):
+        print(message, file=sys.stderr, flush=True)
+
+
+def _reader_is_gone() -> bool:
+    """Whether stdout is a pipe that nobody reads any more."""
+    poll = select.poll()
+    poll.register(1, 0)  # errors are always reported
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
+
+
+def _drop_unwritable() -> None:
+    """Sends what cannot be written to nowhere, or Python would complain about it once more at its end."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,45 @@
+"""`mtkit prepare`: parallel text to a prepared data folder."""
+
+from pathlib import Path
+
+import click
+
+from mtkit.cli.options import config_option, debug_option, set_option
+
+
+@click.command()
+@config_option()
+@click.option(
+    "--output",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Folder to make.  [default: data.folder of the config, or data/ and the config's name]",
+)
+@click.option(
+    "--workers",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Processes that turn text into numbers; their number does not change the result.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace a data folder that is already there, once the new one is complete.")
+@set_option
+@debug_option
+def prepare(config: str, output: Path | None, workers: int, overwrite: bool, overrides: tuple[str, ...]) -> None:
+    """Clean parallel text, learn a vocabulary from it and number it.
+
+    Reads the sections data, cleaning and vocabulary of the config. Everything `mtkit train` and `mtkit evaluate` need
+    lies in the folder afterwards: they never read the original files or the network.
+    """
+    from mtkit.config.loader import config_name, load_config
+    from mtkit.data import preparation
+
+    settings = load_config(config, overrides)
+    default = Path(settings.data.folder or Path("data") / config_name(config))
+    folder = output or default
+    report = preparation.prepare(settings, folder, workers=workers, overwrite=overwrite)
+    for line in preparation.summary(report):
+        click.echo(line, err=True)
+    data = "" if folder == default else f" --data {folder}"
+    click.echo(f"prepared data lies in {folder}; next: mtkit train --config {config}{data}", err=True)

@@ -1,0 +1,123 @@
+"""From numbered pairs to batches: which sentences go together (the plan), and their ids as padded arrays (collate).
+
+The plan of an epoch is a function of (lengths, budget, seed, epoch): each sentence once, no micro-batch above its budget of
+padded tokens on either side, other company for a sentence in each epoch. Lengths include the end-of-sentence token.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from mtkit.data.vocabulary import BOS, EOS, PAD
+
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """B sentence pairs as padded ids: S and T are the longest source and target with one control token each."""
+
+    source: Tensor  # [B, S], ends in EOS
+    source_mask: Tensor | None  # [B, S], True at real tokens; None where all are
+    target_input: Tensor  # [B, T], begins with BOS
+    target_output: Tensor  # [B, T], ends in EOS, PAD after it
+
+    def to(self, device: torch.device) -> "Batch":
+        """The same batch on another device."""
+        if device.type == "cpu":
+            return self
+        mask = None if self.source_mask is None else self.source_mask.to(device, non_blocking=True)
+        return Batch(
+            self.source.to(device, non_blocking=True),
+            mask,
+            self.target_input.to(device, non_blocking=True),
+            self.target_output.to(device, non_blocking=True),
+        )
+
+
+@dataclass(frozen=True)
+class EpochPlan:
+    """Which sentences form each micro-batch of an epoch, and which micro-batches form each update."""
+
+    order: Indices  # [N] sentence numbers
+    starts: Indices  # [M] where each micro-batch begins in `order`
+    updates: tuple[Indices, ...]  # for each update, the numbers of its micro-batches
+
+    def micro_batches(self, update: int) -> list[Indices]:
+        """Sentence numbers of each micro-batch of the epoch's update number `update` (from 0)."""
+        ends = np.append(self.starts[1:], len(self.order))
+        return [self.order[self.starts[number] : ends[number]] for number in self.updates[update]]
+
+
+def cut(source_lengths: Indices, target_lengths: Indices, budget: int) -> Indices:
+    """Cuts sentences, in the order given, into the fewest runs of at most `budget` padded tokens on each side.
+
+    Returns the first sentence of each run [M]. Every length must be at most `budget`.
+    """
+    starts = []
+    start, count = 0, len(source_lengths)
+    while start < count:
+        longest = max(source_lengths[start], target_lengths[start])
+        window = slice(start, start + budget // longest)
+        widest = np.maximum.accumulate(np.maximum(source_lengths[window], target_lengths[window]))
+        fits = widest * np.arange(1, len(widest) + 1) <= budget
+        starts.append(start)
+        start += len(fits) if fits.all() else int(fits.argmin())
+    return np.array(starts, dtype=np.int64)
+
+
+def plan_epoch(
+    source_lengths: NDArray[np.integer],
+    target_lengths: NDArray[np.integer],
+    *,
+    micro_batch_tokens: int,
+    update_tokens: int,
+    seed: int,
+    epoch: int,
+) -> EpochPlan:
+    """The plan of epoch `epoch` (from 0) over N pairs with these lengths in tokens, control token included, [N] each.
+
+    Sentences of like length are neighbours, with random company; micro-batches are shuffled, and consecutive ones form
+    updates of about `update_tokens` padded tokens a side, all with the same number of micro-batches, give or take one.
+    """
+    random = np.random.default_rng([seed, epoch])
+    source, target = source_lengths.astype(np.int64), target_lengths.astype(np.int64)
+    # Length of the longer side first, then of the shorter, each blurred a little: neighbours differ between epochs and the
+    # padding stays small.
+    longer, shorter = np.maximum(source, target), np.minimum(source, target)
+    blur = 1.0 + 0.05 * longer
+    order = np.lexsort((shorter + random.random(len(source)) * blur, np.floor(longer + random.random(len(source)) * blur)))
+    starts = cut(source[order], target[order], micro_batch_tokens)
+    per_update = max(1, round(update_tokens / micro_batch_tokens))
+    updates = np.array_split(random.permutation(len(starts)), max(1, round(len(starts) / per_update)))
+    return EpochPlan(order.astype(np.int64), starts, tuple(updates))
+
+
+def pad(sequences: Sequence[NDArray[np.int64]], *, first: int | None = None, last: int | None = None) -> Tensor:
+    """Ids of B sequences as [B, longest], `first` put before and `last` put after each, PAD behind."""
+    begin = 0 if first is None else 1
+    lengths = np.array([len(sequence) for sequence in sequences])
+    padded = np.full((len(sequences), begin + lengths.max() + (last is not None)), PAD, dtype=np.int64)
+    places = np.arange(padded.shape[1])
+    padded[(places >= begin) & (places < begin + lengths[:, None])] = np.concatenate(sequences)
+    if first is not None:
+        padded[:, 0] = first
+    if last is not None:
+        padded[np.arange(len(sequences)), begin + lengths] = last
+    return torch.from_numpy(padded)
+
+
+def padding_mask(padded: Tensor) -> Tensor | None:
+    """[B, S] ids -> [B, S], True at real tokens; None where nothing is padding, which attention does faster."""
+    mask = padded != PAD
+    return None if bool(mask.all()) else mask
+
+
+def collate(sources: Sequence[NDArray[np.int64]], targets: Sequence[NDArray[np.int64]]) -> Batch:
+    """Pairs of ids without control tokens -> a batch with them."""
+    source = pad(sources, last=EOS)
+    return Batch(source, padding_mask(source), pad(targets, first=BOS), pad(targets, last=EOS))

@@ -1,0 +1,133 @@
+"""The numbered sentence pairs of one split on disk, read through memory maps.
+
+Comes in: lists of token ids, pair by pair. Goes out: the same ids as arrays, and the lengths of all sentences. Knows
+nothing of text or vocabularies. Neither begin nor end tokens are stored. For split `train` the files are
+`train.source.bin` and `train.target.bin` (all tokens in a row), `train.index.bin` (a row of three int64 for each pair:
+where its source ends, where its target ends, its line in the corpus) and `train.pairs.json` (how many there are).
+"""
+
+import json
+from collections.abc import Sequence
+from itertools import accumulate, chain
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from mtkit.support.errors import UserError
+
+INDEX_TYPE = np.dtype("<i8")
+TOKEN_TYPES: dict[str, np.dtype[np.unsignedinteger]] = {"uint16": np.dtype("<u2"), "uint32": np.dtype("<u4")}
+
+
+class PairWriter:
+    """Writes the pairs of one split, a chunk at a time; only `finish` makes them readable."""
+
+    def __init__(self, folder: str | Path, split: str, vocabulary_size: int) -> None:
+        self._folder = Path(folder)
+        self._split = split
+        self._type = "uint16" if vocabulary_size <= 65536 else "uint32"
+        self._source = (self._folder / f"{split}.source.bin").open("wb")
+        self._target = (self._folder / f"{split}.target.bin").open("wb")
+        self._index = (self._folder / f"{split}.index.bin").open("wb")
+        self._pairs = self._source_tokens = self._target_tokens = self._last_line = 0
+
+    def append(
+        self, source: Sequence[Sequence[int]], target: Sequence[Sequence[int]], lines: Sequence[int] | None = None
+    ) -> None:
+        """Adds pairs: token ids without end tokens, and the corpus line of each (default: they follow one another)."""
+        if lines is None:
+            lines = range(self._last_line + 1, self._last_line + 1 + len(source))
+        assert len(source) == len(target) == len(lines)
+        if not lines:
+            return
+        for stream, side in ((self._source, source), (self._target, target)):
+            stream.write(np.fromiter(chain.from_iterable(side), dtype=TOKEN_TYPES[self._type]).tobytes())
+        source_ends = list(accumulate(map(len, source), initial=self._source_tokens))
+        target_ends = list(accumulate(map(len, target), initial=self._target_tokens))
+        self._index.write(np.column_stack([source_ends[1:], target_ends[1:], lines]).astype(INDEX_TYPE).tobytes())
+        self._pairs += len(lines)
+        self._source_tokens, self._target_tokens, self._last_line = source_ends[-1], target_ends[-1], lines[-1]
+
+    def finish(self) -> None:
+        """Closes the files and writes down what they hold."""
+        self.close()
+        held = {
+            "pairs": self._pairs,
+            "type": self._type,
+            "source_tokens": self._source_tokens,
+            "target_tokens": self._target_tokens,
+        }
+        (self._folder / f"{self._split}.pairs.json").write_text(json.dumps(held) + "\n", encoding="utf-8")
+
+    def close(self) -> None:
+        """Closes the files of an unfinished split, which stays unreadable."""
+        for stream in (self._source, self._target, self._index):
+            stream.close()
+
+
+class Pairs:
+    """The numbered pairs of one split. Lengths count tokens without the end token."""
+
+    def __init__(
+        self, source: npt.NDArray[np.integer], target: npt.NDArray[np.integer], index: npt.NDArray[np.integer]
+    ) -> None:
+        """`source` and `target` are all tokens in a row; `index` is (pairs, 3): source end, target end, corpus line."""
+        self._source = np.asarray(source)  # a plain view: slicing a memmap object is slow and yields memmaps
+        self._target = np.asarray(target)
+        self._source_ends, self._target_ends = (np.concatenate(([0], index[:, side])) for side in (0, 1))
+        self._lines = index[:, 2]
+        self.source_lengths: npt.NDArray[np.int32] = np.diff(self._source_ends).astype(np.int32)
+        self.target_lengths: npt.NDArray[np.int32] = np.diff(self._target_ends).astype(np.int32)
+
+    @classmethod
+    def open(cls, folder: str | Path, split: str) -> "Pairs":
+        """Maps the files of a split. UserError naming the file that is missing or does not have its full size."""
+        folder = Path(folder)
+        about = folder / f"{split}.pairs.json"
+        try:
+            held = json.loads(about.read_text(encoding="utf-8"))
+            pairs, token_type = int(held["pairs"]), TOKEN_TYPES[held["type"]]
+            source_tokens, target_tokens = int(held["source_tokens"]), int(held["target_tokens"])
+        except FileNotFoundError:
+            raise UserError(f"{about}: no such file: run mtkit prepare first") from None
+        except (ValueError, KeyError, TypeError):
+            raise UserError(f"{about}: damaged: run mtkit prepare again") from None
+        return cls(
+            _mapped(folder / f"{split}.source.bin", token_type, source_tokens),
+            _mapped(folder / f"{split}.target.bin", token_type, target_tokens),
+            _mapped(folder / f"{split}.index.bin", INDEX_TYPE, 3 * pairs).reshape(pairs, 3),
+        )
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def source(self, i: int) -> npt.NDArray[np.int64]:
+        """Source tokens of pair `i`."""
+        return self._source[self._source_ends[i] : self._source_ends[i + 1]].astype(np.int64)
+
+    def target(self, i: int) -> npt.NDArray[np.int64]:
+        """Target tokens of pair `i`."""
+        return self._target[self._target_ends[i] : self._target_ends[i + 1]].astype(np.int64)
+
+    def line(self, i: int) -> int:
+        """Line (from 1) of pair `i` in the corpus it came from."""
+        return int(self._lines[i])
+
+    def gather(self, indices: npt.NDArray[np.integer]) -> tuple[list[npt.NDArray[np.int64]], list[npt.NDArray[np.int64]]]:
+        """Source and target tokens of the pairs at `indices`, in that order."""
+        numbers = indices.tolist()
+        return [self.source(i) for i in numbers], [self.target(i) for i in numbers]
+
+
+def _mapped(path: Path, kind: np.dtype[np.integer], length: int) -> npt.NDArray[np.integer]:
+    """The file's numbers without reading them. UserError if it is missing or does not hold `length` of them."""
+    try:
+        size = path.stat().st_size
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file: run mtkit prepare again") from None
+    if size != length * kind.itemsize:
+        raise UserError(f"{path}: damaged ({size} bytes, not {length * kind.itemsize}): run mtkit prepare again")
+    if not length:
+        return np.empty(0, kind)  # an empty file cannot be mapped
+    return np.memmap(path, kind, mode="r", shape=(length,))

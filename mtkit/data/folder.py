@@ -1,0 +1,124 @@
+"""The prepared data folder: what lies in it and how it is opened.
+
+Comes in: a folder that `preparation` wrote. Goes out: its report, vocabulary, numbered pairs and raw text. Knows nothing of
+how they were made.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+
+from mtkit.data.binarized import Pairs
+from mtkit.data.cleaning import Counts
+from mtkit.data.vocabulary import Vocabulary
+from mtkit.support.errors import UserError
+
+FORMAT_VERSION = 1
+REPORT = "report.json"
+VOCABULARY = "vocabulary.model"
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class PartReport(_Record):
+    """Where some of a split's lines came from: names of files or of the hub data set, and how many pairs it has."""
+
+    source: str
+    target: str
+    pairs: int
+
+
+class SplitReport(_Record):
+    """One prepared split. Lines are those of its text files; tokens are without end tokens."""
+
+    parts: tuple[PartReport, ...]
+    counts: Counts
+    lines: int
+    source_tokens: int
+    target_tokens: int
+    unknown_tokens: int
+    source_sha256: str
+    target_sha256: str
+
+    @property
+    def unknown_rate(self) -> float:
+        """Share of tokens that are unknown: 0 with a vocabulary that spells rare characters in bytes."""
+        return self.unknown_tokens / max(self.source_tokens + self.target_tokens, 1)
+
+
+class Report(_Record):
+    """What `prepare` did: the content of report.json."""
+
+    format_version: int
+    source_language: str
+    target_language: str
+    vocabulary_size: int
+    vocabulary_fingerprint: str
+    words_left_out: int
+    splits: dict[str, SplitReport]
+    config: dict[str, JsonValue]
+
+
+@dataclass(frozen=True)
+class PreparedData:
+    """A prepared data folder, opened."""
+
+    folder: Path
+    report: Report
+
+    @classmethod
+    def open(cls, folder: str | Path) -> "PreparedData":
+        """Checks that `folder` is one that this version can read. UserError if not."""
+        folder = Path(folder)
+        try:
+            report = Report.model_validate_json((folder / REPORT).read_bytes())
+        except OSError:
+            raise UserError(
+                f"{folder}: not a prepared data folder (no {REPORT} in it): run mtkit prepare --config ... first"
+            ) from None
+        except ValidationError:
+            raise UserError(f"{folder / REPORT}: damaged or of another version: run mtkit prepare again") from None
+        if report.format_version != FORMAT_VERSION:
+            raise UserError(
+                f"{folder}: prepared in format {report.format_version}, this version of mtkit reads {FORMAT_VERSION}: "
+                "run mtkit prepare again"
+            )
+        return cls(folder, report)
+
+    def vocabulary(self) -> Vocabulary:
+        """The vocabulary of the folder. UserError if it is damaged or not the one the pairs were numbered with."""
+        vocabulary = Vocabulary.load(self.folder / VOCABULARY)
+        if vocabulary.fingerprint != self.report.vocabulary_fingerprint:
+            raise UserError(
+                f"{self.folder / VOCABULARY}: vocabulary differs: {vocabulary.fingerprint[:12]}, but the data was numbered "
+                f"with {self.report.vocabulary_fingerprint[:12]}: run mtkit prepare again"
+            )
+        return vocabulary
+
+    def pairs(self, split: str) -> Pairs:
+        """The numbered pairs of `split`. UserError if it was not prepared or a file of it is damaged."""
+        pairs = Pairs.open(self.folder, self._known(split))
+        if len(pairs) != self.report.splits[split].lines:
+            raise UserError(
+                f"{self.folder}: {split} has {len(pairs)} pairs, its report says otherwise: run mtkit prepare again"
+            )
+        return pairs
+
+    def text_path(self, split: str, language: str) -> Path:
+        """The file with the raw text of `split` in `language`, one sentence a line."""
+        assert language in (self.report.source_language, self.report.target_language)
+        path = self.folder / f"{self._known(split)}.{language}"
+        if not path.is_file():
+            raise UserError(f"{path}: no such file: run mtkit prepare again")
+        return path
+
+    def _known(self, split: str) -> str:
+        if split not in self.report.splits:
+            raise UserError(
+                f"{self.folder}: no {split} data was prepared: set data.{split}.source and data.{split}.target "
+                "and run mtkit prepare again"
+            )
+        return split

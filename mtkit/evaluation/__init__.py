@@ -1,0 +1,1 @@
+"""From translations to scores: lines in, numbers with their signatures out. Knows nothing of models."""

@@ -1,0 +1,189 @@
+"""Named test sets: a name and a language pair in, source and reference lines out.
+
+sacreBLEU fetches a set once; from then on it is plain files in a folder of the user's, with a record of their line count
+and SHA-256, and no network is needed. Lines end at `\\n` only and are kept as sacreBLEU hands them out (it collapses white
+space). Knows nothing of scores or models.
+"""
+
+import difflib
+import json
+import re
+import tarfile
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http.client import HTTPException
+from pathlib import Path
+
+import sacrebleu
+from sacrebleu.dataset import DATASETS
+from sacrebleu.utils import SACREBLEU_DIR, get_reference_files, get_source_file
+
+from mtkit.support.errors import UserError
+from mtkit.support.files import sha256, write_text
+from mtkit.support.lines import read_lines
+
+SACREBLEU_NAMES: Mapping[str, str] = {"newstest2014": "wmt14/full", "newstest2014-filtered": "wmt14"}
+"""Names that differ from sacreBLEU's by more than newstest20YY = wmtYY. The set that papers report on is the full one."""
+
+NEWSTEST2014_BY_LINES: Mapping[int, str] = {
+    3003: "newstest2014 (sacreBLEU's wmt14/full)",
+    2737: "newstest2014-filtered (sacreBLEU's wmt14)",
+}
+"""The two English-German sets that are taken for each other."""
+
+_SAME_IN_ALL_LANGUAGES = {"wmt08": 2051, "wmt09": 2525, "wmt10": 2489, "wmt11": 3003, "wmt12": 3003, "wmt13": 3000}
+PINNED_LINES: Mapping[tuple[str, str], int] = {
+    **{
+        (name, pair): lines
+        for name, lines in _SAME_IN_ALL_LANGUAGES.items()
+        for pair in ("en-de", "de-en", "en-fr", "fr-en")
+    },
+    **{("wmt14/full", pair): 3003 for pair in ("en-de", "de-en", "en-fr", "fr-en")},
+    ("wmt14", "en-de"): 2737,
+    ("wmt14", "en-fr"): 3003,
+    ("wmt15", "en-de"): 2169,
+    ("wmt16", "en-de"): 2999,
+    ("wmt17", "en-de"): 3004,
+    ("wmt18", "en-de"): 2998,
+    ("wmt19", "en-de"): 1997,
+    ("wmt20", "en-de"): 1418,
+}
+"""(sacreBLEU's name, language pair) -> lines, where known: a copy with another count is cut or is another set."""
+
+_FETCH_FAILURES = (OSError, EOFError, HTTPException, tarfile.TarError, zipfile.BadZipFile, SystemExit)
+"""SystemExit: sacreBLEU's way of saying that a checksum or a certificate is wrong."""
+
+
+@dataclass(frozen=True)
+class TestSet:
+    """Lines to translate and the references to compare with."""
+
+    __test__ = False  # pytest collects what is named Test...
+
+    name: str
+    """As the user calls it."""
+    sacrebleu_name: str
+    language_pair: str
+    """source-target, for example en-de."""
+    source: tuple[str, ...]
+    references: tuple[tuple[str, ...], ...]
+    """One tuple of lines per reference set, each as long as `source`."""
+    reference_sha256: tuple[str, ...]
+    """Per reference set: hexadecimal SHA-256 of its lines, each ended by \\n."""
+
+    @property
+    def lines(self) -> int:
+        """Number of sentences."""
+        return len(self.source)
+
+    @property
+    def label(self) -> str:
+        """How reports call it: newstest2014 (wmt14/full)."""
+        return self.name if self.name == self.sacrebleu_name else f"{self.name} ({self.sacrebleu_name})"
+
+
+def load_test_set(name: str, source_language: str, target_language: str, folder: Path) -> TestSet:
+    """The test set `name`, from `folder` if it is there, else through sacreBLEU and then kept in `folder`.
+
+    `name` is newstest20YY, newstest2014-filtered or any name of sacreBLEU's. Raises UserError for a name or a language
+    pair that is not known, for a set that cannot be downloaded, and for a copy that is cut or changed.
+    """
+    pair = f"{source_language}-{target_language}"
+    sacrebleu_name = resolve_name(name, pair)
+    record = folder / f"{name.replace('/', '_')}.{pair}.json"
+    if not record.exists():
+        _keep(_fetch(name, sacrebleu_name, pair, folder), record, sacrebleu_name)
+    return _read_kept(name, sacrebleu_name, pair, record)
+
+
+def resolve_name(name: str, pair: str) -> str:
+    """sacreBLEU's name of the test set `name`. Raises UserError if it is not known or lacks the language pair."""
+    year = re.fullmatch(r"newstest20(\d\d)", name)
+    known = SACREBLEU_NAMES.get(name) or (f"wmt{year[1]}" if year else name)
+    if known not in DATASETS:
+        offered = [other for other, dataset in DATASETS.items() if pair in dataset.langpairs]
+        offered += [f"newstest20{other[3:]}" for other in offered if re.fullmatch(r"wmt\d\d", other)]
+        offered += [ours for ours, theirs in SACREBLEU_NAMES.items() if theirs in offered and ours not in offered]
+        close = difflib.get_close_matches(name, offered, n=3)
+        advice = f"did you mean {' or '.join(close)}?" if close else f"`sacrebleu --list -l {pair}` lists what there is"
+        raise UserError(f"unknown test set {name!r} for {pair}: {advice}")
+    pairs = sorted(DATASETS[known].langpairs)
+    if pair not in pairs:
+        raise UserError(f"test set {name!r} has no {pair}: choose one of its language pairs, {' '.join(pairs)}")
+    return known
+
+
+def _fetch(name: str, sacrebleu_name: str, pair: str, folder: Path) -> list[list[str]]:
+    """Source lines, then the lines of each reference, from sacreBLEU's own folder, which it fills if it must."""
+    theirs = Path(SACREBLEU_DIR) / sacrebleu_name
+    try:
+        paths = [get_source_file(sacrebleu_name, pair), *get_reference_files(sacrebleu_name, pair)]
+    except _FETCH_FAILURES as error:
+        reason = "its checksum or certificate is wrong" if isinstance(error, SystemExit) else str(error)
+        kept = f"{name.replace('/', '_')}.{pair}.*"
+        raise UserError(
+            f"test set {name} ({sacrebleu_name}, {pair}) cannot be downloaded: {' '.join(reason.split())}: from a machine "
+            f"that has it copy {kept} of mtkit's test sets to {folder}, or the folder {sacrebleu_name} of sacreBLEU's to "
+            f"{theirs}; or use local files with --source FILE --reference FILE"
+        ) from None
+    texts = [read_lines(path) for path in paths]
+    counts = [len(lines) for lines in texts]
+    if len(texts) < 2 or not counts[0] or len(set(counts)) > 1:
+        raise UserError(
+            f"{theirs}: {name} {pair} has {counts[0]} source lines and references of {counts[1:]} lines: "
+            "sacreBLEU's copy is incomplete; delete that folder and try again"
+        )
+    _check_pin(name, sacrebleu_name, pair, counts[0], where=theirs)
+    return texts
+
+
+def _keep(texts: list[list[str]], record: Path, sacrebleu_name: str) -> None:
+    """Writes the texts and, last, the record that makes them count: what a killed process left has none."""
+    record.parent.mkdir(parents=True, exist_ok=True)
+    paths = _text_paths(record, len(texts))
+    for path, lines in zip(paths, texts, strict=True):
+        write_text(path, "".join(f"{line}\n" for line in lines))
+    content = {
+        "sacrebleu": sacrebleu_name,
+        "sacrebleu_version": sacrebleu.__version__,
+        "lines": len(texts[0]),
+        "sha256": {path.name: sha256(path) for path in paths},
+    }
+    write_text(record, json.dumps(content, indent=2) + "\n")
+
+
+def _read_kept(name: str, sacrebleu_name: str, pair: str, record: Path) -> TestSet:
+    again = f"delete {record} to fetch it again"
+    try:
+        content = json.loads(record.read_bytes())
+        digests, recorded_name = dict(content["sha256"]), content["sacrebleu"]
+        paths = _text_paths(record, len(digests))
+        expected = [digests[path.name] for path in paths]
+    except (ValueError, KeyError, TypeError):
+        raise UserError(f"{record}: is not the record of a test set: {again}") from None
+    if recorded_name != sacrebleu_name or len(paths) < 2:
+        raise UserError(f"{record}: records {recorded_name!r}, not {sacrebleu_name} with a reference: {again}")
+    for path, digest in zip(paths, expected, strict=True):
+        if not path.exists() or sha256(path) != digest:
+            state = "changed or cut since it was fetched" if path.exists() else "missing"
+            raise UserError(f"{path}: {state} ({record.name} records its sha256): {again}")
+    source, *references = [tuple(read_lines(path)) for path in paths]
+    _check_pin(name, sacrebleu_name, pair, len(source), where=paths[0])
+    return TestSet(name, sacrebleu_name, pair, source, tuple(references), tuple(expected[1:]))
+
+
+def _text_paths(record: Path, count: int) -> list[Path]:
+    """NAME.en-de.en, NAME.en-de.de and, for further references, NAME.en-de.de.2 and so on, beside NAME.en-de.json."""
+    stem = record.name.removesuffix(".json")
+    source_language, target_language = stem.rpartition(".")[2].split("-", 1)
+    further = [f"{target_language}.{number}" for number in range(2, count)]
+    return [record.with_name(f"{stem}.{end}") for end in (source_language, target_language, *further)]
+
+
+def _check_pin(name: str, sacrebleu_name: str, pair: str, lines: int, *, where: Path) -> None:
+    pinned = PINNED_LINES.get((sacrebleu_name, pair), lines)
+    if lines != pinned:
+        raise UserError(
+            f"{where}: {name} ({sacrebleu_name}, {pair}) has {lines} lines, should be {pinned}: delete it and try again"
+        )

@@ -1,0 +1,299 @@
+"""Preparing a data folder: what lies in it, that it is whole or absent, and that nothing is lost without a count."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mtkit.config import schema
+from mtkit.data import preparation
+from mtkit.data.encoding import TextChunk, encode_chunks
+from mtkit.data.folder import PreparedData
+from mtkit.data.preparation import prepare, summary
+from mtkit.data.vocabulary import learn_vocabulary, normalise
+from mtkit.support.errors import UserError
+from mtkit.support.files import sha256
+from mtkit.support.lines import raw_lines, read_lines
+
+SOURCE = b"A house stands here.\nThe cat sleeps.\n\nWe see &amp; hear \xf0\x9f\x99\x82 it.\n"
+TARGET = "Hier steht ein Haus.\nDie Katze schläft.\nLeer.\nWir sehen\u2028& hören \U0001f642 es.\n".encode()
+
+
+def config(folder: Path, source: bytes = SOURCE, target: bytes = TARGET, **sections: Any) -> schema.Config:
+    """A config whose splits are all the same two files, `s.en` and `t.de` in `folder`."""
+    (folder / "s.en").write_bytes(source)
+    (folder / "t.de").write_bytes(target)
+    split = schema.Split(source=(str(folder / "s.en"),), target=(str(folder / "t.de"),))
+    vocabulary = sections.pop("vocabulary", schema.Vocabulary(size=1000, soft_limit=True))
+    return schema.Config(data=schema.Data(train=split, validation=split, test=split), vocabulary=vocabulary, **sections)
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_the_folder_holds_text_numbers_vocabulary_and_report(tmp_path: Path) -> None:
+    report = prepare(config(tmp_path), tmp_path / "out")
+    data = PreparedData.open(tmp_path / "out")
+    vocabulary = data.vocabulary()
+    assert data.report == report
+
+    source, target = (read_lines(data.text_path("train", language)) for language in ("en", "de"))
+    assert source == ["A house stands here.", "The cat sleeps.", "We see & hear 🙂 it."]
+    assert target == ["Hier steht ein Haus.", "Die Katze schläft.", "Wir sehen & hören 🙂 es."]
+    pairs = data.pairs("train")
+    assert vocabulary.decode([pairs.source(i).tolist() for i in range(3)]) == source
+    assert vocabulary.decode([pairs.target(i).tolist() for i in range(3)]) == target
+    assert [pairs.line(i) for i in range(3)] == [1, 2, 4]
+
+    assert str(report.splits["train"].counts) == "read 4, kept 3, dropped 1 (empty_source 1)"
+    assert report.splits["train"].counts.changed["line_separator"] == 1
+    assert report.splits["train"].source_sha256 == sha256(data.text_path("train", "en"))
+    assert report.splits["train"].source_tokens == pairs.source_lengths.sum()
+    assert report.splits["train"].unknown_rate == 0
+    assert report.vocabulary_size == len(vocabulary)
+    assert report.config["cleaning"] == schema.Cleaning().model_dump()
+    assert set(report.config) == {"data", "cleaning", "vocabulary"}
+    assert not [name for name in content(tmp_path / "out") if name.startswith("cleaned")]
+
+
+def test_lines_of_validation_and_test_all_stay(tmp_path: Path) -> None:
+    folder = tmp_path / "held-out"
+    folder.mkdir()
+    long = b"word " * 600
+    source, target = b"\n" + long + b"\nsame\nTom &amp; I\n", b"x\nx\nsame\n  Tom &amp; ich\xc2\xa0\n"
+    held_out = config(folder, source, target).data.test
+    chosen = config(tmp_path)
+    chosen = chosen.model_copy(update={"data": chosen.data.model_copy(update={"validation": held_out, "test": held_out})})
+    prepare(chosen, tmp_path / "out")
+    data = PreparedData.open(tmp_path / "out")
+    for split in ("validation", "test"):
+        assert str(data.report.splits[split].counts) == "read 4, kept 4, dropped 0"
+        assert read_lines(data.text_path(split, "en")) == ["", long.decode().strip(), "same", "Tom & I"]
+        assert data.text_path(split, "de").read_bytes() == target
+        pairs = data.pairs(split)
+        assert pairs.source_lengths[0] == 0
+        assert data.vocabulary().decode([pairs.target(3).tolist()]) == ["Tom & ich"]
+
+
+def test_ten_pairs_of_which_two_are_dropped(tmp_path: Path) -> None:
+    words = [b"one two three"] * 10
+    target = [*words]
+    target[3], target[6] = b"", b"a " * 600
+    source = [*words]
+    source[0] = b"four"
+    cleaning = schema.Cleaning(drop_copies=False, max_ratio=1000.0)
+    report = prepare(config(tmp_path, b"\n".join(source), b"\n".join(target), cleaning=cleaning), tmp_path / "out")
+    assert str(report.splits["train"].counts) == "read 10, kept 8, dropped 2 (empty_target 1, too_long 1)"
+    assert (
+        json.loads((tmp_path / "out" / "report.json").read_text())["splits"]["train"]["counts"]["dropped"]["too_long"] == 1
+    )
+    pairs = PreparedData.open(tmp_path / "out").pairs("train")
+    assert [pairs.line(i) for i in range(8)] == [1, 2, 3, 5, 6, 8, 9, 10]
+    assert any(line == "WARNING: train: 20.0% of the pairs dropped" for line in summary(report))
+
+
+def test_the_summary_tells_what_changed(tmp_path: Path) -> None:
+    report = prepare(config(tmp_path, "a\u2028b\ncat▁dog\n".encode(), b"x y\nz\n"), tmp_path / "out")
+    lines = summary(report)
+    assert "train: inner line separators replaced: 1" in lines
+    assert any(line.startswith("train: read 2, kept 2, dropped 0; unknown tokens 0.00%") for line in lines)
+    assert any(line.startswith("WARNING: train: U+2581 occurs 1 times") for line in lines)
+    assert lines[-1].startswith(f"vocabulary: {report.vocabulary_size} pieces")
+
+
+def test_invisible_characters_reach_neither_text_nor_vocabulary(tmp_path: Path) -> None:
+    source = b"\xef\xbb\xbfHello\nso\xc2\xadfter\n" * 20
+    report = prepare(config(tmp_path, source, b"\xef\xbb\xbfHallo\nweicher\n" * 20), tmp_path / "out")
+    data = PreparedData.open(tmp_path / "out")
+    pieces = "".join(data.vocabulary().pieces)
+    assert not {"\ufeff", "\u00ad"} & set(pieces)
+    assert set(read_lines(data.text_path("train", "en"))) == {"Hello", "softer"}
+    assert report.splits["train"].counts.changed["bom"] == 40
+    assert report.splits["train"].counts.changed["soft_hyphen"] == 20
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "message"),
+    [
+        (b"1\n2\n3\n4\n5\n", b"1\n2\n3\n4\n", r"line counts differ: .*s\.en 5 lines, .*t\.de 4 lines"),
+        (b"ok\nfine\nCaf\xe9\n", b"a\nb\nc\n", r"s\.en:3: invalid UTF-8 \(byte 0xE9 at column 4\)"),
+        (b"a\n\n", b"a\nb\n", r"train .*no pair is left \(read 2, kept 0, dropped 2 \(empty_source 1, copy 1\)\)"),
+        (b"", b"", r"no pair is left \(read 0, kept 0, dropped 0\)"),
+    ],
+)
+def test_a_mistake_in_the_text_leaves_nothing_behind(tmp_path: Path, source: bytes, target: bytes, message: str) -> None:
+    chosen = config(tmp_path, source, target)
+    before = set(tmp_path.iterdir())
+    with pytest.raises(UserError, match=message):
+        prepare(chosen, tmp_path / "out")
+    assert set(tmp_path.iterdir()) == before
+
+
+def test_too_large_a_vocabulary_names_the_largest(tmp_path: Path) -> None:
+    source = b"".join(b"some words number %d\n" % number for number in range(50))
+    target = b"".join(b"einige Worte Nummer %d\n" % number for number in range(50))
+    with pytest.raises(UserError, match=r"vocabulary\.size 37000 is too large for this corpus: at most \d+;") as caught:
+        prepare(config(tmp_path, source, target, vocabulary=schema.Vocabulary()), tmp_path / "out")
+    most = int(str(caught.value).split("at most ")[1].split(";")[0])
+    report = prepare(config(tmp_path, source, target, vocabulary=schema.Vocabulary(size=most)), tmp_path / "out")
+    assert report.vocabulary_size == most
+
+
+def test_only_overwrite_replaces_a_folder_and_only_a_prepared_one(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    prepare(config(tmp_path), out)
+    before = content(out)
+    other = config(tmp_path, b"x y\n", b"z\n")
+    with pytest.raises(UserError, match=r"out: already there and not empty: give --overwrite"):
+        prepare(other, out)
+    with pytest.raises(UserError, match="line counts differ"):
+        prepare(config(tmp_path, b"1\n", b"1\n2\n"), out, overwrite=True)
+    assert content(out) == before
+    prepare(config(tmp_path, b"x y\n", b"z\n"), out, overwrite=True)
+    assert read_lines(PreparedData.open(out).text_path("train", "en")) == ["x y"]
+    assert [path.name for path in tmp_path.glob(".tmp*")] == []
+
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "letter.txt").write_text("dear")
+    with pytest.raises(UserError, match="not a prepared data folder"):
+        prepare(other, home, overwrite=True)
+    assert (home / "letter.txt").read_text() == "dear"
+
+
+def test_outputs_that_cannot_be(tmp_path: Path) -> None:
+    chosen = config(tmp_path)
+    for output in (tmp_path / "s.en", tmp_path / "s.en" / "below"):
+        with pytest.raises(UserError, match="is a file, not a folder"):
+            prepare(chosen, output)
+    (tmp_path / "empty").mkdir()
+    prepare(chosen, tmp_path / "empty")
+    prepare(chosen, tmp_path / "new" / "deep")
+    assert content(tmp_path / "empty") == content(tmp_path / "new" / "deep")
+
+
+def test_the_number_of_workers_and_the_chunks_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = range(200)
+    source = b"".join(b"sentence %d is here%s\n" % (i, b" and long" * (i % 40)) for i in lines)
+    target = b"".join(b"Satz %d ist da%s\n" % (i, b" und lang" * (i % 37)) for i in lines)
+    chosen = config(tmp_path, source, target, cleaning=schema.Cleaning(max_tokens=60))
+    prepare(chosen, tmp_path / "one")
+    monkeypatch.setattr(preparation, "CHUNK", 30)
+    prepare(chosen, tmp_path / "two", workers=2)
+    assert content(tmp_path / "one") == content(tmp_path / "two")
+    assert 0 < PreparedData.open(tmp_path / "one").report.splits["train"].counts.dropped["too_long"] < 200
+
+
+def test_a_failing_worker_names_corpus_and_lines() -> None:
+    vocabulary = learn_vocabulary({"a": 1}, schema.Vocabulary(soft_limit=True))
+    good = TextChunk(["a", "b"], ["c", "d"], [1, 2])
+    bad: Any = TextChunk(["a", None], ["c", "d"], [3, 7])  # type: ignore[list-item]
+    for workers in (1, 2):
+        encoded = encode_chunks(vocabulary, [good, bad, good], workers, "train (a.en + a.de)")
+        assert next(encoded).source == vocabulary.encode(["a", "b"])
+        with pytest.raises(RuntimeError, match=r"train \(a\.en \+ a\.de\), lines 3 to 7, failed: .*TypeError"):
+            list(encoded)
+
+
+class Deadly(str):
+    """Ends the process that unpickles it, as the kernel does when memory runs out."""
+
+    __slots__ = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os._exit, (9,)
+
+
+def test_a_killed_worker_is_told_and_nothing_hangs() -> None:
+    vocabulary = learn_vocabulary({"a": 1}, schema.Vocabulary(soft_limit=True))
+    chunk = TextChunk([Deadly("a")], ["b"], [1])
+    with pytest.raises(RuntimeError, match=r"train, lines 1 to 1, failed: a worker process was killed.*--workers"):
+        list(encode_chunks(vocabulary, [chunk], 2, "train"))
+
+
+LINE = st.binary(max_size=12) | st.sampled_from([b"a b", b"Stra\xc3\x9fe", b"\xff", b"\xe2\x80\xa8", b"\r", b""])
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(LINE, LINE), max_size=6), st.sampled_from(["error", "drop", "replace"]))
+def test_any_bytes_are_prepared_or_refused(tmp_path: Path, pairs_of_bytes: list[tuple[bytes, bytes]], policy: Any) -> None:
+    out = tmp_path / "out"
+    files = b"\n".join(source for source, _ in pairs_of_bytes), b"\n".join(target for _, target in pairs_of_bytes)
+    cleaning = schema.Cleaning(on_bad_utf8=policy)
+    read = len(list(raw_lines(_written(tmp_path / "count", files[0]))))
+    try:
+        report = prepare(config(tmp_path, *files, cleaning=cleaning), out, overwrite=True)
+    except UserError as error:
+        message = str(error)
+        places = ("line counts differ: ", "no pair is left", "s.en:", "t.de:")
+        assert any(place in message for place in places), message
+        assert "invalid UTF-8" not in message or policy == "error"
+        return
+    counts = report.splits["train"].counts
+    assert counts.read == read == counts.kept + sum(counts.dropped.values())
+    data = PreparedData.open(out)
+    pairs, vocabulary = data.pairs("train"), data.vocabulary()
+    for side, language in ((pairs.source, "en"), (pairs.target, "de")):
+        text = read_lines(data.text_path("train", language))
+        assert (
+            text == [normalise(line) for line in text] == vocabulary.decode([side(i).tolist() for i in range(counts.kept)])
+        )
+    for language in ("en", "de"):
+        assert len(read_lines(data.text_path("test", language))) == read
+
+
+def _written(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
+
+
+def test_opening_what_is_no_prepared_folder(tmp_path: Path) -> None:
+    for folder in (tmp_path, tmp_path / "absent"):
+        with pytest.raises(UserError, match=r"not a prepared data folder .*run mtkit prepare --config"):
+            PreparedData.open(folder)
+    out = tmp_path / "out"
+    prepare(config(tmp_path), out)
+    data = PreparedData.open(out)
+
+    report = (out / "report.json").read_text()
+    (out / "report.json").write_text(report.replace('"format_version": 1', '"format_version": 2'))
+    with pytest.raises(UserError, match="prepared in format 2, this version of mtkit reads 1"):
+        PreparedData.open(out)
+    (out / "report.json").write_text(report[: len(report) // 2])
+    with pytest.raises(UserError, match=r"report\.json: damaged"):
+        PreparedData.open(out)
+
+    (out / "report.json").write_text(report.replace('"lines": 3', '"lines": 2'))
+    with pytest.raises(UserError, match="train has 3 pairs, its report says otherwise"):
+        PreparedData.open(out).pairs("train")
+
+    (out / "train.source.bin").write_bytes(b"")
+    with pytest.raises(UserError, match=r"train\.source\.bin: damaged"):
+        data.pairs("train")
+    (out / "vocabulary.model").write_bytes(learn_vocabulary({"x": 1}, schema.Vocabulary(soft_limit=True)).model_bytes)
+    with pytest.raises(UserError, match=r"vocabulary\.model: vocabulary differs: [0-9a-f]{12}"):
+        data.vocabulary()
+
+
+def test_a_split_that_was_not_prepared(tmp_path: Path) -> None:
+    whole = config(tmp_path)
+    without_test = whole.model_copy(update={"data": whole.data.model_copy(update={"test": schema.Split()})})
+    prepare(without_test, tmp_path / "out")
+    data = PreparedData.open(tmp_path / "out")
+    assert set(data.report.splits) == {"train", "validation"}
+    for opened in (data.pairs, lambda split: data.text_path(split, "en")):
+        with pytest.raises(UserError, match=r"no test data was prepared: set data\.test\.source"):
+            opened("test")
+
+
+def test_words_too_long_for_the_vocabulary_are_told(tmp_path: Path) -> None:
+    source = b"short words here\n" + b"x" * 5000 + b"\n"
+    chosen = config(tmp_path, source, b"kurze Worte\ny y\n", cleaning=schema.Cleaning(max_tokens=10_000, max_ratio=1e5))
+    report = prepare(chosen, tmp_path / "out")
+    assert report.words_left_out == 1
+    assert any("1 words of more than 4192 bytes" in line for line in summary(report))
