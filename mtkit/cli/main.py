@@ -94,6 +94,9 @@ def cli() -> None:
 
 def main() -> int:
     """Runs the command line in sys.argv and returns the exit code. Never raises for what a command raises."""
+    # Threads that wait for each other must sleep, not spin: with a busy neighbour on one of the cores, spinning makes
+    # small matrix products ten times slower. Read by OpenMP when torch is imported.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     _speak_utf8()
     session = Session()
     try:

@@ -1,10 +1,14 @@
 """`mtkit prepare`: parallel text to a prepared data folder."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from mtkit.cli.options import config_option, debug_option, set_option
+
+if TYPE_CHECKING:
+    from mtkit.config.schema import Config
 
 
 @click.command()
@@ -41,5 +45,19 @@ def prepare(config: str, output: Path | None, workers: int, overwrite: bool, ove
     report = preparation.prepare(settings, folder, workers=workers, overwrite=overwrite)
     for line in preparation.summary(report):
         click.echo(line, err=True)
+    _fetch_test_set(settings, folder)
     data = "" if folder == default else f" --data {folder}"
     click.echo(f"prepared data lies in {folder}; next: mtkit train --config {config}{data}", err=True)
+
+
+def _fetch_test_set(settings: "Config", folder: Path) -> None:
+    """Puts the config's named test set beside the data, so that `mtkit evaluate` needs no network later."""
+    from mtkit.evaluation.test_sets import TEST_SETS, load_test_set
+    from mtkit.support.errors import UserError
+
+    name, data = settings.evaluation.test_set, settings.data
+    if name:
+        try:
+            load_test_set(name, data.source_language, data.target_language, folder / TEST_SETS)
+        except UserError as error:
+            click.echo(f"WARNING: {error}; mtkit evaluate will try again", err=True)

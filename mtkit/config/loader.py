@@ -54,7 +54,15 @@ def load_config(name: str, overrides: Sequence[str] = ()) -> Config:
     `name` is a path, or the name of a shipped config (`base.yaml` or `base`), which works from any folder. Raises one
     UserError that lists every mistake of the file and of the overrides.
     """
-    label, text = _text(name)
+    return _parsed(*_text(name), overrides)
+
+
+def override_config(config: Config, overrides: Sequence[str]) -> Config:
+    """`config` with each of `overrides` replacing one option of it; UserError as for `load_config`."""
+    return _parsed("config of the run", dump_config(config), overrides) if overrides else config
+
+
+def _parsed(label: str, text: str, overrides: Sequence[str]) -> Config:
     tree = yaml_tree.read(text)
     origins = {path: _line(label, line) for path, line in tree.lines.items()}
     mistakes = [_Mistake(_line(label, found.line), found.path, found.message) for found in tree.mistakes]

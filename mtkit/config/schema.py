@@ -32,9 +32,7 @@ class Split(Section):
     """Where the sentence pairs of one split come from: two files (or lists of files), TSV files, or the hub data set."""
 
     source: Names = Field((), description="source text, one sentence a line; plain or .gz; a file or a list of files")
-    target: Names = Field(
-        (), description="target text, line n translates line n of the source; as many files as source"
-    )
+    target: Names = Field((), description="target text, line n translates line n of the source; as many files as source")
     tsv: Names = Field((), description="instead of source and target: files of source TAB target lines; plain or .gz")
     hub_split: str = Field("", description="name of the split of data.hub, used when no file is given here; '' = none")
 
@@ -55,9 +53,7 @@ class Data(Section):
     source_language: str = Field("en", min_length=2, description="language translated from (ISO code, names the files)")
     target_language: str = Field("de", min_length=2, description="language translated into (ISO code, names the files)")
     folder: str = Field("", description="prepared data folder; '' = data/ and the config file's name")
-    hub: str = Field(
-        "", description="data set of the Hugging Face hub, or a local folder in that layout; '' = files only"
-    )
+    hub: str = Field("", description="data set of the Hugging Face hub, or a local folder in that layout; '' = files only")
     hub_config: str = Field("", description="configuration of the hub data set, such as de-en; '' = its only one")
     hub_revision: str = Field("", description="revision (branch, tag or commit) of the hub data set; '' = its newest")
     train: Split = Field(Split(hub_split="train"), description="pairs to learn from")
@@ -79,17 +75,13 @@ class Cleaning(Section):
         description="a line that is not UTF-8: stop and name it, drop the pair, or put U+FFFD for the bad bytes",
     )
     unescape_entities: bool = Field(True, description="turn HTML entities such as &amp; and &quot; into characters")
-    max_tokens: int = Field(
-        256, ge=1, description="longest sentence kept in training, in vocabulary pieces on each side"
-    )
+    max_tokens: int = Field(256, ge=1, description="longest sentence kept in training, in vocabulary pieces on each side")
     max_ratio: float = Field(
         9.0,
         ge=1.0,
         description="longest allowed ratio between the lengths of the sides in pieces (pairs over 10 pieces)",
     )
-    drop_copies: bool = Field(
-        True, description="drop pairs whose sides are equal (Ott et al. 2018: they spoil beam search)"
-    )
+    drop_copies: bool = Field(True, description="drop pairs whose sides are equal (Ott et al. 2018: they spoil beam search)")
     drop_duplicates: bool = Field(False, description="keep only the first of equal pairs")
 
 
@@ -116,15 +108,11 @@ class Model(Section):
     decoder_layers: int = Field(6, ge=1, description="layers of the decoder")
     dropout: Share = Field(0.1, description="share dropped from each sublayer's output and from the embedded input")
     attention_dropout: Share = Field(0.0, description="share of attention weights dropped (0 in the paper's code)")
-    feedforward_dropout: Share = Field(
-        0.0, description="share of inner feed-forward units dropped (0 in the paper's code)"
-    )
+    feedforward_dropout: Share = Field(0.0, description="share of inner feed-forward units dropped (0 in the paper's code)")
     positions: Literal["sinusoidal"] = Field("sinusoidal", description="how a layer knows the order of the tokens")
     norm: Literal["layer"] = Field("layer", description="normalisation: layer = LayerNorm")
     norm_placement: Literal["post"] = Field("post", description="post = LayerNorm(x + sublayer(x)), as in the paper")
-    feedforward: Literal["relu"] = Field(
-        "relu", description="kind of feed-forward sublayer: relu = max(0, xW1 + b1)W2 + b2"
-    )
+    feedforward: Literal["relu"] = Field("relu", description="kind of feed-forward sublayer: relu = max(0, xW1 + b1)W2 + b2")
 
     @model_validator(mode="after")
     def _whole_heads(self) -> Self:
@@ -142,9 +130,7 @@ class Optimizer(Section):
     beta2: Share = Field(0.98, description="decay of the mean of the squared gradients")
     epsilon: float = Field(1e-9, gt=0.0, description="added to the root of the second moment")
     weight_decay: float = Field(0.0, ge=0.0, description="decoupled weight decay per unit of learning rate; 0 = none")
-    clip_norm: float = Field(
-        0.0, ge=0.0, description="largest norm of an update's gradient; 0 = no clipping, as the paper"
-    )
+    clip_norm: float = Field(0.0, ge=0.0, description="largest norm of an update's gradient; 0 = no clipping, as the paper")
 
 
 class Schedule(Section):
@@ -164,9 +150,7 @@ class Validation(Section):
     """How often and how the model is looked at during training. It never changes the training."""
 
     interval: int = Field(1000, ge=1, description="updates between validations")
-    bleu: bool = Field(
-        True, description="also translate the validation text and score it, as `translate` + `evaluate` do"
-    )
+    bleu: bool = Field(True, description="also translate the validation text and score it, as `translate` + `evaluate` do")
     max_lines: int = Field(0, ge=0, description="translate only the first so many lines; 0 = all")
 
 
@@ -205,9 +189,7 @@ class Training(Section):
     @model_validator(mode="after")
     def _update_holds_micro_batch(self) -> Self:
         if self.micro_batch_tokens > self.update_tokens:
-            raise ValueError(
-                f"micro_batch_tokens {self.micro_batch_tokens} is more than update_tokens {self.update_tokens}"
-            )
+            raise ValueError(f"micro_batch_tokens {self.micro_batch_tokens} is more than update_tokens {self.update_tokens}")
         return self
 
 
@@ -223,9 +205,7 @@ class Decoding(Section):
     alpha: float = Field(0.6, ge=0.0, description="strength of the length penalty; 0 = none")
     n_best: int = Field(1, ge=1, description="translations printed a line, best first; at most beam_size")
     max_length_factor: float = Field(1.0, ge=0.0, description="longest output = factor * source tokens + constant")
-    max_length_constant: int = Field(
-        50, ge=1, description="longest output = factor * source tokens + constant, in tokens"
-    )
+    max_length_constant: int = Field(50, ge=1, description="longest output = factor * source tokens + constant, in tokens")
     max_source_tokens: int = Field(
         1024,
         ge=8,

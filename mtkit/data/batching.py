@@ -4,7 +4,7 @@ The plan of an epoch is a function of (lengths, budget, seed, epoch): each sente
 padded tokens on either side, other company for a sentence in each epoch. Lengths include the end-of-sentence token.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,16 +27,16 @@ class Batch:
     target_output: Tensor  # [B, T], ends in EOS, PAD after it
 
     def to(self, device: torch.device) -> "Batch":
-        """The same batch on another device."""
-        if device.type == "cpu":
-            return self
-        mask = None if self.source_mask is None else self.source_mask.to(device, non_blocking=True)
-        return Batch(
-            self.source.to(device, non_blocking=True),
-            mask,
-            self.target_input.to(device, non_blocking=True),
-            self.target_output.to(device, non_blocking=True),
-        )
+        """The same batch on another device; does not wait for the copy where the memory is pinned."""
+        return self._each(lambda tensor: tensor.to(device, non_blocking=True))
+
+    def pinned(self) -> "Batch":
+        """The same batch in memory that a GPU copies from while the CPU goes on."""
+        return self._each(Tensor.pin_memory)
+
+    def _each(self, function: Callable[[Tensor], Tensor]) -> "Batch":
+        mask = None if self.source_mask is None else function(self.source_mask)
+        return Batch(function(self.source), mask, function(self.target_input), function(self.target_output))
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class EpochPlan:
         return [self.order[self.starts[number] : ends[number]] for number in self.updates[update]]
 
 
-def cut(source_lengths: Indices, target_lengths: Indices, budget: int) -> Indices:
+def cut(source_lengths: NDArray[np.integer], target_lengths: NDArray[np.integer], budget: int) -> Indices:
     """Cuts sentences, in the order given, into the fewest runs of at most `budget` padded tokens on each side.
 
     Returns the first sentence of each run [M]. Every length must be at most `budget`.

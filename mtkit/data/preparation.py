@@ -20,11 +20,11 @@ from mtkit.data.cleaning import Cleaner, unescape
 from mtkit.data.corpus import SPLITS, Corpus, SentencePair, open_corpora
 from mtkit.data.encoding import TextChunk, encode_chunks
 from mtkit.data.folder import FORMAT_VERSION, REPORT, VOCABULARY, PartReport, Report, SplitReport
-from mtkit.data.progress import shown
 from mtkit.data.vocabulary import LARGEST_WORD, UNK, Vocabulary, learn_vocabulary
 from mtkit.support.errors import UserError
 from mtkit.support.files import sha256, whole_folder
 from mtkit.support.lines import raw_lines
+from mtkit.support.progress import shown
 
 CHUNK = 10_000
 """Pairs handled at a time; it decides memory and nothing else."""

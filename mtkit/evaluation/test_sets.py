@@ -26,6 +26,9 @@ from mtkit.support.lines import read_lines
 SACREBLEU_NAMES: Mapping[str, str] = {"newstest2014": "wmt14/full", "newstest2014-filtered": "wmt14"}
 """Names that differ from sacreBLEU's by more than newstest20YY = wmtYY. The set that papers report on is the full one."""
 
+TEST_SETS = "test_sets"
+"""Folder of the named test sets, inside the prepared data folder."""
+
 NEWSTEST2014_BY_LINES: Mapping[int, str] = {
     3003: "newstest2014 (sacreBLEU's wmt14/full)",
     2737: "newstest2014-filtered (sacreBLEU's wmt14)",

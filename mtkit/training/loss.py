@@ -4,8 +4,6 @@ With V pieces, z = the logits of a token, t = its piece and e = the smoothing:
 loss = (1 - e) * -log softmax(z)[t] + e * mean over v of -log softmax(z)[v] = logsumexp(z) - (1 - e) z[t] - e mean(z).
 """
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor, nn
 
@@ -17,8 +15,8 @@ from mtkit.model.transformer import Transformer
 class _SmoothedLoss(torch.autograd.Function):
     """Loss of hidden states against an output matrix, without keeping logits *and* probabilities *and* their gradient.
 
-    With p = softmax(z), dloss/dz = p - (1 - e) onehot(t) - e/V. Only p is stored; the other two terms reach the hidden states
-    and the matrix directly, as a row of W, its mean row and an index_add.
+    With p = softmax(z), dloss/dz = p - (1 - e) onehot(t) - e/V. Only p is stored; the other two terms reach the hidden
+    states and the matrix directly, as a row of W, its mean row and an index_add.
     """
 
     @staticmethod
@@ -66,15 +64,6 @@ def smoothed_loss(hidden: Tensor, weight: Tensor, target: Tensor, smoothing: flo
     """
     loss, negative_log_likelihood = _SmoothedLoss.apply(hidden, weight, target, smoothing)  # type: ignore[no-untyped-call]
     return loss, negative_log_likelihood
-
-
-@dataclass(frozen=True)
-class LossSums:
-    """Sums over `tokens` target tokens (end of sentence included, padding not), in nats."""
-
-    loss: Tensor  # smoothed, with gradient
-    negative_log_likelihood: Tensor  # of the reference, without gradient; its mean's exponential is the perplexity
-    tokens: int
 
 
 class TranslationLoss(nn.Module):

@@ -22,7 +22,7 @@ def learning_rate(update: int, config: schema.Training, d_model: int) -> float:
     """
     schedule = config.schedule
     if schedule.kind == "paper":
-        return schedule.factor * d_model**-0.5 * min(update**-0.5, update * schedule.warmup**-1.5)
+        return float(schedule.factor * d_model**-0.5 * min(update**-0.5, update * schedule.warmup**-1.5))
     if update < schedule.warmup:
         return schedule.peak * update / schedule.warmup
     left = (config.updates - update) / max(1, config.updates - schedule.warmup)

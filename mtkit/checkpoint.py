@@ -1,0 +1,283 @@
+"""The run folder: what of a training lies on disk, and how it is read.
+
+    RUN/config.yaml  vocabulary.model  provenance.json  metrics.jsonl
+    RUN/checkpoints/step-00001000/  model.safetensors  optimizer.safetensors  state.json
+
+Comes in: weights, moments, a position. Goes out: the same. A checkpoint appears whole or not at all, `state.json` holds the
+sha256 of its other files, and nothing is pickled. Knows nothing of how training works.
+"""
+
+import fcntl
+import json
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import safetensors.torch
+import torch
+from safetensors import SafetensorError
+from torch import Tensor
+
+from mtkit.config.loader import dump_config, load_config
+from mtkit.config.schema import Config
+from mtkit.data.vocabulary import Vocabulary
+from mtkit.model.transformer import Transformer
+from mtkit.support.errors import UserError
+from mtkit.support.files import remove_leftovers, sha256, whole_file, whole_folder, write_text
+
+FORMAT_VERSION = 1
+CONFIG, VOCABULARY, PROVENANCE, METRICS = "config.yaml", "vocabulary.model", "provenance.json", "metrics.jsonl"
+LOCK = ".lock"
+CHECKPOINTS, MODEL, OPTIMIZER, STATE = "checkpoints", "model.safetensors", "optimizer.safetensors", "state.json"
+
+Tensors = Mapping[str, Tensor]
+
+
+@dataclass(frozen=True)
+class State:
+    """What `state.json` says of a checkpoint. Scores are those of the latest validation, none before the first."""
+
+    step: int  # updates done
+    loss: float | None = None  # mean negative log-likelihood of the validation target tokens, nats
+    bleu: float | None = None  # sacreBLEU of the validation translation
+    format_version: int = FORMAT_VERSION
+    vocabulary: str = ""  # fingerprint of the vocabulary that the weights were learned with
+    files: dict[str, str] = field(default_factory=dict)  # name -> sha256
+    averaged: tuple[int, ...] = ()  # steps whose mean this is; empty for a checkpoint of training
+
+    @property
+    def goodness(self) -> tuple[float, float]:
+        """Larger is better: BLEU where it was measured, else the loss."""
+        worst = float("-inf")
+        return (worst if self.bleu is None else self.bleu, worst if self.loss is None else -self.loss)
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """One complete folder below RUN/checkpoints."""
+
+    folder: Path
+    state: State
+
+    def model_tensors(self) -> dict[str, Tensor]:
+        """The weights by name, checked against their sha256."""
+        return self._tensors(MODEL)
+
+    def optimizer_tensors(self) -> dict[str, Tensor]:
+        """The optimizer's moments by name, checked against their sha256."""
+        return self._tensors(OPTIMIZER)
+
+    def damage(self) -> str | None:
+        """The first file that is missing or not as it was written, or None."""
+        for name, expected in self.state.files.items():
+            file = self.folder / name
+            if not file.is_file():
+                return f"{file}: missing"
+            if sha256(file) != expected:
+                return f"{file}: damaged (its sha256 is not the one in {STATE})"
+        return None
+
+    def _tensors(self, name: str) -> dict[str, Tensor]:
+        if name not in self.state.files:
+            raise UserError(f"{self.folder}: has no {name}: training cannot go on from it (an average, perhaps)")
+        damage = self.damage()
+        if damage:
+            raise UserError(f"{damage}: use another checkpoint of the run")
+        try:
+            return safetensors.torch.load_file(self.folder / name)
+        except (SafetensorError, OSError) as error:
+            raise UserError(f"{self.folder / name}: cannot be read: {error}") from None
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run folder, opened."""
+
+    folder: Path
+
+    @property
+    def checkpoint_folder(self) -> Path:
+        """Where the checkpoints lie."""
+        return self.folder / CHECKPOINTS
+
+    def config(self) -> Config:
+        """The resolved config of the run."""
+        return load_config(str(self.folder / CONFIG))
+
+    def vocabulary(self) -> Vocabulary:
+        """The vocabulary of the run."""
+        return Vocabulary.load(self.folder / VOCABULARY)
+
+    def checkpoints(self) -> list[Checkpoint]:
+        """All complete checkpoints by step, oldest first. Whether their files are sound is not looked at."""
+        folders = self.checkpoint_folder.glob("step-*") if self.checkpoint_folder.is_dir() else []
+        return [Checkpoint(folder, _read_state(folder)) for folder in sorted(folders) if (folder / STATE).is_file()]
+
+    def latest(self, *, warn: bool = True) -> Checkpoint | None:
+        """The sound checkpoint with the highest step; a damaged newer one is named on stderr. None if there is none."""
+        for checkpoint in reversed(self.checkpoints()):
+            damage = checkpoint.damage()
+            if damage is None:
+                return checkpoint
+            if warn:
+                print(f"WARNING: {damage}: using the checkpoint before it", file=sys.stderr)
+        return None
+
+    def best(self) -> Checkpoint | None:
+        """The checkpoint with the best validation score (the newest of equals), or the latest where none was validated."""
+        scored = [found for found in self.checkpoints() if found.state.bleu is not None or found.state.loss is not None]
+        return max(scored, key=lambda found: (found.state.goodness, found.state.step)) if scored else self.latest()
+
+    def save(self, state: State, model: Tensors, optimizer: Tensors | None = None) -> Checkpoint:
+        """Writes one checkpoint, whole or not at all. UserError with need and room if the disk is full."""
+        parts = {MODEL: model} | ({OPTIMIZER: optimizer} if optimizer is not None else {})
+        need = sum(tensor.numel() * tensor.element_size() for tensors in parts.values() for tensor in tensors.values())
+        self.checkpoint_folder.mkdir(parents=True, exist_ok=True)
+        path = self.checkpoint_folder / f"step-{state.step:08d}"
+        try:
+            with whole_folder(path, replace=True) as folder:
+                for name, tensors in parts.items():
+                    contiguous = {key: tensor.detach().cpu().contiguous() for key, tensor in tensors.items()}
+                    safetensors.torch.save_file(contiguous, folder / name)
+                files = {name: sha256(folder / name) for name in parts}
+                complete = State(**(asdict(state) | {"files": files, "averaged": tuple(state.averaged)}))
+                (folder / STATE).write_text(json.dumps(asdict(complete), indent=1), encoding="utf-8")
+        except (OSError, SafetensorError) as error:
+            free = shutil.disk_usage(self.checkpoint_folder).free
+            if free < need + 2**20:
+                raise UserError(
+                    f"no space left to write {path} (need {need / 1e9:.2f} GB, free {free / 1e9:.2f} GB): "
+                    "earlier checkpoints are untouched; make room and go on with --resume"
+                ) from error
+            raise
+        return Checkpoint(path, complete)
+
+    def thin(self, keep_last: int, keep_best: int) -> None:
+        """Deletes all but the newest `keep_last` and the best `keep_best` checkpoints."""
+        found = self.checkpoints()
+        scored = [
+            checkpoint for checkpoint in found if checkpoint.state.bleu is not None or checkpoint.state.loss is not None
+        ]
+        best = sorted(scored, key=lambda checkpoint: (checkpoint.state.goodness, checkpoint.state.step))
+        keep = {checkpoint.folder for checkpoint in found[-keep_last:] + (best[-keep_best:] if keep_best else [])}
+        for checkpoint in found:
+            if checkpoint.folder not in keep:
+                shutil.rmtree(checkpoint.folder)
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Held by the one process that writes; UserError if another one does. Clears what a killed one left behind."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / LOCK).open("w") as handle:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise UserError(
+                    f"{self.folder}: another mtkit is writing to it: wait for it or take another --run"
+                ) from None
+            for folder in (self.folder, self.checkpoint_folder):
+                remove_leftovers(folder)
+            yield
+
+
+def _read_state(folder: Path) -> State:
+    file = folder / STATE
+    try:
+        values = json.loads(file.read_text(encoding="utf-8"))
+        version = values["format_version"]
+        if version > FORMAT_VERSION:
+            raise UserError(
+                f"{file}: written in format {version}, this mtkit reads up to {FORMAT_VERSION}: use a newer mtkit"
+            )
+        return State(**(values | {"averaged": tuple(values["averaged"])}))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{file}: damaged ({error}): delete the folder {folder.name} to use the others") from None
+
+
+def open_run(path: str | Path) -> Run:
+    """The run at `path`. UserError if it is none."""
+    folder = Path(path)
+    if not (folder / CONFIG).is_file():
+        raise UserError(f"{folder.absolute()}: not a run folder (no {CONFIG} in it): give the --run folder of mtkit train")
+    return Run(folder)
+
+
+def create_run(folder: Path, config: Config, vocabulary: Vocabulary, provenance: Mapping[str, object]) -> Run:
+    """Makes a run folder stand alone: its config, its vocabulary, where it comes from."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with whole_file(folder / VOCABULARY) as stream:
+        stream.write(vocabulary.model_bytes)
+    write_text(folder / PROVENANCE, json.dumps(provenance, indent=1, ensure_ascii=False) + "\n")
+    write_text(folder / CONFIG, dump_config(config))  # last: a folder with it is a run
+    return Run(folder)
+
+
+def newest_run(root: str | Path = "runs") -> Path:
+    """The run below `root` whose newest checkpoint was written last. UserError if there is none."""
+    states = [
+        (state.stat().st_mtime_ns, state.parents[2])
+        for state in Path(root).glob(f"*/{CHECKPOINTS}/step-*/{STATE}")
+        if (state.parents[2] / CONFIG).is_file()
+    ]
+    if not states:
+        raise UserError(
+            f"no trained model below {Path(root).absolute()}: run mtkit train first, or name one with --model RUN"
+        )
+    return max(states)[1]
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A trained model ready to use, in evaluation mode, with what belongs to it."""
+
+    model: Transformer
+    vocabulary: Vocabulary
+    config: Config
+    folder: Path  # of the run
+    step: int
+
+
+def find_checkpoint(path: str | Path) -> tuple[Run, Checkpoint]:
+    """`path` is a run folder (its best checkpoint is meant), or one folder below its checkpoints/."""
+    folder = Path(path)
+    if re.fullmatch(r"step-\d+", folder.absolute().name) and (folder / STATE).is_file():
+        return open_run(folder.absolute().parents[1]), Checkpoint(folder, _read_state(folder))
+    run = open_run(folder)
+    checkpoint = run.best()
+    if checkpoint is None:
+        raise UserError(f"{run.folder}: has no complete checkpoint yet")
+    return run, checkpoint
+
+
+def load_model(path: str | Path, device: torch.device) -> LoadedModel:
+    """The model of a run folder or checkpoint folder, on `device`. UserError if files are missing, damaged or unlike."""
+    run, checkpoint = find_checkpoint(path)
+    config, vocabulary = run.config(), run.vocabulary()
+    check_vocabulary(checkpoint, vocabulary, str(run.folder / VOCABULARY))
+    model = Transformer(config.model, len(vocabulary))
+    load_weights(model, checkpoint)
+    return LoadedModel(model.to(device).eval(), vocabulary, config, run.folder, checkpoint.state.step)
+
+
+def check_vocabulary(checkpoint: Checkpoint, vocabulary: Vocabulary, where: str) -> None:
+    """UserError if `vocabulary`, which lies at `where`, is not the one the weights were learned with."""
+    if vocabulary.fingerprint != checkpoint.state.vocabulary:
+        raise UserError(
+            f"vocabulary differs: checkpoint {checkpoint.folder} has {checkpoint.state.vocabulary[:12]}, "
+            f"{where} has {vocabulary.fingerprint[:12]}: use the data that the model was trained on"
+        )
+
+
+def load_weights(model: Transformer, checkpoint: Checkpoint) -> None:
+    """Puts the weights of `checkpoint` into `model`; UserError naming the first that does not fit."""
+    tensors, own = checkpoint.model_tensors(), model.state_dict()
+    for name in sorted(own.keys() | tensors.keys()):
+        have = tuple(tensors[name].shape) if name in tensors else "missing"
+        want = tuple(own[name].shape) if name in own else "missing"
+        if have != want:
+            raise UserError(f"{checkpoint.folder / MODEL}: {name} is {have}, the config asks for {want}")
+    model.load_state_dict(tensors)

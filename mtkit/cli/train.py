@@ -1,0 +1,84 @@
+"""`mtkit train`: prepared data to a run folder with checkpoints."""
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from mtkit.cli.options import config_option, debug_option, device_option, set_option
+
+
+@click.command()
+@config_option()
+@click.option(
+    "--data",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Prepared data folder.  [default: data.folder of the config, or data/ and the config's name]",
+)
+@click.option(
+    "--run",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Run folder to make or to go on with.  [default: runs/ and the config's name]",
+)
+@click.option("--resume", is_flag=True, help="Go on from the newest complete checkpoint of the run folder.")
+@click.option("--init-from", metavar="RUN", help="Begin with the weights of another run on the same vocabulary.")
+@click.option(
+    "--devices",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Devices that share the work, one process each, started by torch's launcher; the result does not change.",
+)
+@set_option
+@device_option
+@debug_option
+def train(
+    config: str,
+    data: Path | None,
+    run: Path | None,
+    resume: bool,
+    init_from: str | None,
+    devices: int,
+    overrides: tuple[str, ...],
+    device: str,
+) -> None:
+    """Train a Transformer on prepared data.
+
+    Under torchrun every process runs this command and they share the work:
+    torchrun --nproc_per_node 8 -m mtkit train --config base.yaml
+    """
+    from mtkit.config.loader import config_name, load_config
+
+    settings = load_config(config, overrides)
+    if devices > 1 and "WORLD_SIZE" not in os.environ:
+        _launch(devices)
+    from mtkit.data.folder import PreparedData
+    from mtkit.support.device import resolve
+    from mtkit.support.distributed import processes
+    from mtkit.training.trainer import Trainer
+
+    name = config_name(config)
+    prepared = PreparedData.open(data or Path(settings.data.folder or Path("data") / name))
+    # The run's own config names the folder that was used: evaluate finds the test text there.
+    settings = settings.model_copy(update={"data": settings.data.model_copy(update={"folder": str(prepared.folder)})})
+    place = resolve(device)
+    with processes(place.type) as group:
+        if place.type == "cuda" and group.count > 1:
+            place = resolve(f"cuda:{group.local_rank}")
+        trainer = Trainer(settings, prepared, place, group)
+        if init_from is not None and not resume:
+            trainer.start_from(Path(init_from))
+        with trainer.open(run or Path("runs") / name, resume=resume) as opened:
+            trainer.run(opened)
+
+
+def _launch(devices: int) -> None:
+    """Becomes torch's launcher, which starts this very command in `devices` processes. Does not return."""
+    threads = max(1, (os.cpu_count() or 1) // devices)
+    os.environ.setdefault("OMP_NUM_THREADS", str(threads))  # the launcher would set 1
+    launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(devices)]
+    os.execv(sys.executable, [sys.executable, *launcher, "-m", "mtkit", *sys.argv[1:]])

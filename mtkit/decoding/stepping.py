@@ -1,0 +1,108 @@
+"""Trained models as what the search and scoring need: log-probabilities of the next token, or of a given translation.
+
+Comes in: one Transformer or several (an ensemble) and token ids. Goes out: float32 log-probabilities. Knows nothing of text
+or of searching. An ensemble's distribution is the normalised geometric mean of its models': the mean of their
+log-probabilities, renormalised.
+
+Shapes: B sentences, S source tokens, R rows (hypotheses; those of a sentence follow one another), V pieces.
+"""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from mtkit.data.batching import collate, pad, padding_mask
+from mtkit.data.vocabulary import EOS, PAD
+from mtkit.model.transformer import DecoderCache, Transformer
+
+
+@dataclass
+class DecodingState:
+    """What has been read of the sources and written of the targets, for each model."""
+
+    memories: list[Tensor]  # [B, S, D] each
+    mask: Tensor | None  # [B, S], True at real tokens; None where all are
+    caches: list[DecoderCache]
+
+    def select(self, rows: Tensor | None, sentences: Tensor | None) -> None:
+        """Keeps hypotheses `rows` [R'] and `sentences` [B'], in that order; None keeps all as they are."""
+        for cache in self.caches:
+            cache.select(rows, sentences)
+        if sentences is not None:
+            self.memories = [memory.index_select(0, sentences) for memory in self.memories]
+            self.mask = None if self.mask is None else self.mask.index_select(0, sentences)
+
+
+class Stepper:
+    """The models with the arithmetic to run them in. All must share one vocabulary and lie on `device`."""
+
+    def __init__(self, models: Sequence[Transformer], device: torch.device, precision: str = "float32") -> None:
+        assert models, "at least one model"
+        self.models = list(models)
+        self.device = device
+        self.precision = precision
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[None]:
+        """Inside, no model drops anything or records gradients. Modes are put back, so that a training can go on."""
+        modes = [model.training for model in self.models]
+        try:
+            for model in self.models:
+                model.eval()
+            # Entered around all steps of a search: autocast keeps converted weights until it is left.
+            with torch.no_grad(), torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bfloat16"):
+                yield
+        finally:
+            for model, mode in zip(self.models, modes, strict=True):
+                model.train(mode)
+
+    def begin(self, sources: Sequence[Sequence[int]]) -> DecodingState:
+        """Encodes B sources, token ids without control tokens, none empty. Only inside `running`, as `step`."""
+        assert all(len(source) for source in sources), "an empty source has no translation"
+        source = pad([np.asarray(source, dtype=np.int64) for source in sources], last=EOS)
+        mask = padding_mask(source)
+        source, mask = source.to(self.device), None if mask is None else mask.to(self.device)
+        memories = [model.encode(source, mask) for model in self.models]
+        return DecodingState(memories, mask, [model.new_cache() for model in self.models])
+
+    def step(self, tokens: Tensor, state: DecodingState) -> Tensor:
+        """Newest tokens [R, 1] -> log-probabilities [R, V] of what comes next; the state then knows these tokens."""
+        return self._combined(
+            [
+                _log_probabilities(model, model.decode(tokens, memory, state.mask, cache)[:, -1])
+                for model, memory, cache in zip(self.models, state.memories, state.caches, strict=True)
+            ]
+        )
+
+    def forced_scores(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[float]:
+        """log p(target, end token | source) of B pairs of token ids without control tokens, in one full forward pass."""
+        batch = collate(*([np.asarray(tokens, dtype=np.int64) for tokens in side] for side in (sources, targets)))
+        batch = batch.to(self.device)
+        with self.running():
+            log_probabilities = self._combined(
+                [
+                    _log_probabilities(model, model(batch.source, batch.source_mask, batch.target_input))
+                    for model in self.models
+                ]
+            )
+        chosen = log_probabilities.gather(2, batch.target_output[..., None])[..., 0]
+        scores: list[float] = chosen.masked_fill(batch.target_output == PAD, 0.0).sum(dim=1).tolist()
+        return scores
+
+    @staticmethod
+    def _combined(log_probabilities: list[Tensor]) -> Tensor:
+        """[…, V] of each model -> [..., V] of the ensemble."""
+        if len(log_probabilities) == 1:
+            return log_probabilities[0]
+        return F.log_softmax(torch.stack(log_probabilities).mean(dim=0), dim=-1)
+
+
+def _log_probabilities(model: Transformer, hidden: Tensor) -> Tensor:
+    """[…, D] -> […, V], in float32 from the output map on: bfloat16 has too few digits to tell near pieces apart."""
+    with torch.autocast(hidden.device.type, enabled=False):
+        return F.log_softmax(model.logits(hidden.float()), dim=-1)

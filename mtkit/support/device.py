@@ -1,0 +1,33 @@
+"""Where tensors live: the name a user gives to a device, and the device if it is there. Never another one in silence."""
+
+import os
+import re
+
+import torch
+
+from mtkit.support.errors import UserError
+
+
+def resolve(name: str) -> torch.device:
+    """The device called `auto` (a GPU where there is one), `cpu`, `cuda` (the first GPU) or `cuda:N`.
+
+    UserError if the name is none of these or the GPU is not there.
+    """
+    found = re.fullmatch(r"auto|cpu|cuda(?::(\d+))?", name, flags=re.ASCII)
+    if not found:
+        raise UserError(f"device {name!r} is not one of auto, cpu, cuda, cuda:N")
+    visible = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if name == "cpu" or (name == "auto" and not visible):
+        return torch.device("cpu")
+    number = int(found[1] or 0)
+    if number >= visible:
+        raise UserError(f"{name} not available: {visible} visible ({_why()}){'' if visible else ': use --device cpu'}")
+    return torch.device("cuda", number)
+
+
+def _why() -> str:
+    """What decides the number of visible GPUs."""
+    if torch.version.cuda is None and torch.version.hip is None:
+        return "this torch was built without CUDA"
+    chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return "CUDA_VISIBLE_DEVICES is not set" if chosen is None else f"CUDA_VISIBLE_DEVICES={chosen}"

@@ -1,0 +1,124 @@
+"""What one sees of a training: lines on stderr, or a tqdm bar on a terminal, and the same numbers in metrics.jsonl."""
+
+import json
+import math
+import sys
+import time
+from pathlib import Path
+
+from tqdm import tqdm
+
+from mtkit.support.files import write_text
+
+SLOW_FEED = 0.2
+"""Share of time spent waiting for data from which on a warning is due."""
+
+
+def duration(seconds: float) -> str:
+    """65 -> '1m05s', 7500 -> '2h05m'."""
+    if seconds < 3600:
+        return f"{int(seconds // 60)}m{int(seconds % 60):02d}s"
+    return f"{int(seconds // 3600)}h{int(seconds % 3600 // 60):02d}m"
+
+
+class Window:
+    """Sums since the last progress line; all but the counts lie on the training device until they are needed."""
+
+    def __init__(self) -> None:
+        self.began = time.perf_counter()
+        self.tokens = 0  # target tokens of all processes
+        self.updates = 0
+        self.waited = 0.0  # seconds
+        self.aside = 0.0  # seconds spent on validation and checkpoints
+        self.gradient_norm = 0.0  # summed
+
+    @property
+    def seconds(self) -> float:
+        """Time spent training."""
+        return max(time.perf_counter() - self.began - self.aside, 1e-9)
+
+
+class Progress:
+    """Reports of one process; silent where `leads` is False."""
+
+    def __init__(self, metrics: Path, updates: int, done: int, leads: bool) -> None:
+        self._metrics, self._updates, self._leads = metrics, updates, leads
+        self._warned = False
+        self._bar = None
+        if leads:
+            _forget_after(metrics, done)
+            if sys.stderr.isatty():
+                self._bar = tqdm(total=updates, initial=done, unit=" updates", dynamic_ncols=True)
+
+    def say(self, text: str) -> None:
+        """A line for the person who watches."""
+        if self._leads:
+            tqdm.write(text, file=sys.stderr)
+
+    def advance(self) -> None:
+        """One more update is done."""
+        if self._bar is not None:
+            self._bar.update()
+
+    def training(self, update: int, epoch: int, loss: float, nll: float, rate: float, window: Window) -> None:
+        """Loss and negative log-likelihood are sums over the window, in nats."""
+        loss, nll = loss / window.tokens, nll / window.tokens
+        waiting = window.waited / window.seconds
+        left = (self._updates - update) * window.seconds / window.updates
+        self._record(
+            update=update,
+            epoch=epoch,
+            loss=loss,
+            negative_log_likelihood=nll,
+            learning_rate=rate,
+            gradient_norm=window.gradient_norm / window.updates,
+            target_tokens=window.tokens,
+            seconds=round(window.seconds, 3),
+            data_wait_seconds=round(window.waited, 3),
+        )
+        self.say(
+            f"update {update}/{self._updates} | epoch {epoch + 1} | "
+            f"loss {loss:.3f} | perplexity {math.exp(min(nll, 99)):.2f} | rate {rate:.2e} | "
+            f"gradient norm {window.gradient_norm / window.updates:.2f} | "
+            f"{window.tokens / window.seconds:,.0f} target tokens/s | data wait {waiting:.0%} | {duration(left)} left"
+        )
+        if waiting > SLOW_FEED and not self._warned:
+            self._warned = True
+            self.say(
+                "WARNING: the training waits for data: is the disk of the prepared folder slow, or are all cores taken?"
+            )
+
+    def validation(self, update: int, loss: float, bleu: float | None, signature: str, seconds: float, best: bool) -> None:
+        """Loss is the mean negative log-likelihood of the validation target tokens, in nats."""
+        self._record(
+            update=update, validation_loss=loss, validation_bleu=bleu, signature=signature, seconds=round(seconds, 3)
+        )
+        score = "" if bleu is None else f" | BLEU {bleu:.2f} | {signature}"
+        self.say(
+            f"validation at update {update} | loss {loss:.4f} | perplexity {math.exp(min(loss, 99)):.2f}{score} | "
+            f"{duration(seconds)}{' | best so far' if best else ''}"
+        )
+
+    def close(self) -> None:
+        """Leaves the terminal as it was."""
+        if self._bar is not None:
+            self._bar.close()
+
+    def _record(self, **values: int | float | str | None) -> None:
+        if self._leads:
+            with self._metrics.open("a", encoding="utf-8") as stream:
+                stream.write(json.dumps(values) + "\n")
+
+
+def _forget_after(metrics: Path, update: int) -> None:
+    """Drops what an interrupted run recorded after the checkpoint it goes on from: it will happen again."""
+    if not metrics.exists():
+        return
+    kept = []
+    for line in metrics.read_text(encoding="utf-8").split("\n"):
+        try:
+            if json.loads(line)["update"] <= update:
+                kept.append(line + "\n")
+        except ValueError:
+            continue  # the line that was being written when the run was killed
+    write_text(metrics, "".join(kept))

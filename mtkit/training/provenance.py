@@ -1,0 +1,79 @@
+"""Where a run comes from, and whether a config still describes it."""
+
+import importlib.metadata
+import platform
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import mtkit
+from mtkit.config.schema import Config, Section
+from mtkit.data.folder import PreparedData
+from mtkit.support.errors import UserError
+
+PACKAGES = ("torch", "sentencepiece", "sacrebleu", "numpy", "safetensors")
+
+FREE = (
+    "data.",
+    "cleaning.",
+    "vocabulary.",
+    "decoding.",
+    "evaluation.",
+    "training.updates",
+    "training.threads",
+    "training.log_interval",
+    "training.validation.",
+    "training.checkpoints.",
+)
+"""What may change when a run is resumed. The text itself is checked by the vocabulary's fingerprint."""
+
+
+def provenance(config: Config, data: PreparedData) -> dict[str, object]:
+    """Command, versions, commit, seed and fingerprints of a run that begins now."""
+    train = data.report.splits["train"]
+    return {
+        "command": sys.argv,
+        "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+        "mtkit": mtkit.__version__,
+        "commit": _commit(),
+        "python": platform.python_version(),
+        "packages": {name: importlib.metadata.version(name) for name in PACKAGES},
+        "seed": config.training.seed,
+        "data": {"source_sha256": train.source_sha256, "target_sha256": train.target_sha256, "pairs": train.lines},
+        "vocabulary": data.report.vocabulary_fingerprint,
+    }
+
+
+def _commit() -> str | None:
+    """The commit of mtkit's own source, where it runs from a checkout."""
+    package = Path(mtkit.__file__).parent
+    if not (package.parent / ".git").exists():
+        return None
+    try:
+        found = subprocess.run(["git", "rev-parse", "HEAD"], cwd=package, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return found.stdout.strip()
+
+
+def check_same_run(old: Config, new: Config) -> None:
+    """UserError with every option of `new` that would make another run of what `old` began, and both values."""
+    changes = [
+        f"{name}: the run has {before}, now {after}"
+        for name, before, after in _differences("", old, new)
+        if not name.startswith(FREE)
+    ]
+    if changes:
+        raise UserError("cannot resume with other settings:\n" + "\n".join(changes))
+
+
+def _differences(path: str, old: Section, new: Section) -> list[tuple[str, object, object]]:
+    found: list[tuple[str, object, object]] = []
+    for name in type(old).model_fields:
+        before, after = getattr(old, name), getattr(new, name)
+        if isinstance(before, Section):
+            found += _differences(f"{path}{name}.", before, after)
+        elif before != after:
+            found.append((path + name, before, after))
+    return found

@@ -1,0 +1,50 @@
+"""What the benchmarks share: a corpus of made-up words, peak memory, one JSON line on stdout."""
+
+import json
+import platform
+import resource
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+LETTERS = "enisratdhulcgmobwfkzpv"
+
+
+def zipf_words(count: int, random: np.random.Generator) -> list[str]:
+    """`count` words of 2 to 11 letters, as likely to be short as in a text."""
+    lengths = random.integers(2, 12, size=count)
+    return ["".join(random.choice(list(LETTERS), size=length)) for length in lengths]
+
+
+def write_zipf_corpus(folder: Path, pairs: int, words_a_line: int = 25, seed: int = 1) -> None:
+    """train.en and train.de with `pairs` lines of words whose frequencies follow Zipf's law, and 200 for validation."""
+    random = np.random.default_rng(seed)
+    vocabulary = np.array(zipf_words(50_000, random))
+    folder.mkdir(parents=True, exist_ok=True)
+    for split, lines in (("train", pairs), ("validation", 200)):
+        for language in ("en", "de"):
+            lengths = random.poisson(words_a_line, size=lines).clip(1, 100)
+            words = vocabulary[random.zipf(1.3, size=lengths.sum()) % len(vocabulary)]
+            ends = np.cumsum(lengths)
+            text = (" ".join(words[end - length : end]) for end, length in zip(ends, lengths, strict=True))
+            (folder / f"{split}.{language}").write_text("".join(f"{line}\n" for line in text), encoding="utf-8")
+
+
+def peak_memory_mb() -> float:
+    """Largest resident size of this process so far, and of its largest child, in MB."""
+    own, children = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    unit = 1e6 if sys.platform == "darwin" else 1e3
+    return round(max(own, children) / unit, 1)
+
+
+def print_result(bench: str, **figures: object) -> None:
+    """One line for the reader and for the next tool."""
+    machine = {"machine": platform.machine(), "python": platform.python_version()}
+    print(json.dumps({"bench": bench, **figures, "peak_memory_mb": peak_memory_mb(), **machine}), flush=True)
+
+
+def best(rates: Iterable[float]) -> float:
+    """The fastest of several rounds: what disturbs a measurement only ever slows it."""
+    return max(rates)

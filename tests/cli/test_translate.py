@@ -1,0 +1,294 @@
+"""`mtkit translate` as a user meets it (T2-T5, T9, T10, T12, T18, T19): streams, formats, files, messages."""
+
+import io
+import json
+import os
+import select
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import torch
+
+from mtkit import checkpoint
+from mtkit.cli.main import main
+from mtkit.config.schema import Config
+from mtkit.config.schema import Vocabulary as VocabularyOptions
+from mtkit.data.vocabulary import EOS, FIRST_BYTE, Vocabulary, learn_vocabulary
+from mtkit.model.transformer import Transformer
+
+ROOT = Path(__file__).parents[2]
+WORDS = ("the", "cat", "sees", "a", "dog", "Haus", "café", "tree.", "and")
+
+
+def make_run(folder: Path, vocabulary: Vocabulary, seed: int) -> None:
+    sizes = {"d_model": 16, "d_ff": 32, "heads": 2, "encoder_layers": 1, "decoder_layers": 1}
+    decoding = {"beam_size": 3, "max_length_constant": 6}
+    config = Config.model_validate({"model": sizes, "decoding": decoding})
+    torch.manual_seed(seed)
+    model = Transformer(config.model, len(vocabulary))
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "cross_attention." in name or name.endswith("bias"):
+                parameter.normal_()
+        model.embedding.weight[EOS] *= 3.0  # the strongest words win, and these are not bytes
+        model.embedding.weight[FIRST_BYTE + 256 :] *= 3.0
+    run = checkpoint.create_run(folder, config, vocabulary, {})
+    run.save(checkpoint.State(step=7, vocabulary=vocabulary.fingerprint), model.state_dict())
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with runs/a, runs/b (the newest, same vocabulary) and other/c (another vocabulary)."""
+    folder = tmp_path_factory.mktemp("home")
+    options = VocabularyOptions(size=400, soft_limit=True)
+    vocabulary = learn_vocabulary({word: 20 - place for place, word in enumerate(WORDS)}, options)
+    make_run(folder / "runs" / "a", vocabulary, 1)
+    make_run(folder / "runs" / "b", vocabulary, 2)
+    make_run(folder / "other" / "c", learn_vocabulary({"something": 5, "else": 4}, options), 3)
+    os.utime(folder / "runs/a/checkpoints/step-00000007/state.json", ns=(0, 0))
+    return folder
+
+
+@dataclass(frozen=True)
+class Done:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def lines(self) -> list[str]:
+        assert self.out == "" or self.out.endswith("\n")
+        return self.out.split("\n")[:-1]
+
+
+Call = Callable[..., Done]
+
+
+@pytest.fixture
+def translate(home: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> Iterator[Call]:
+    """translate(*arguments, stdin=bytes) in `home`, on the CPU, in this process."""
+    monkeypatch.chdir(home)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # enough for a model this small
+
+    def call(*arguments: str, stdin: bytes = b"") -> Done:
+        monkeypatch.setattr(sys, "argv", ["mtkit", "translate", "--device", "cpu", *arguments])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        code = main()
+        out, err = capfdbinary.readouterr()
+        return Done(code, out.decode("utf-8"), err.decode("utf-8"))
+
+    yield call
+    torch.set_num_threads(threads)
+
+
+def process(home: Path, *arguments: str, **environment: str) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-m", "mtkit", "translate", "--device", "cpu", *arguments]
+    settings = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"} | environment
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, cwd=home, env=settings, stdin=pipe, stdout=pipe, stderr=pipe)
+
+
+def test_lines_in_lines_out_with_the_newest_run(translate: Call) -> None:
+    done = translate(stdin=b"the cat\n\n   \n\t\nthe dog")
+    assert done.code == 0, done.err
+    assert len(done.lines) == 5
+    assert done.lines[1:4] == ["", "", ""]
+    assert all((done.lines[0], done.lines[4]))
+    first, *_, last = done.err.splitlines()
+    assert first == "on cpu: runs/b, update 7 (the newest run)"
+    assert last.startswith("translated 5 lines, ")
+    assert "3 blank, 0 in pieces" in last
+    assert translate("--model", "runs/b", stdin=b"the cat\n").lines == done.lines[:1]
+    assert translate("--model", "runs/a", stdin=b"the cat\n").lines != done.lines[:1]
+
+
+def test_no_lines_no_output(translate: Call) -> None:
+    done = translate()
+    assert (done.code, done.out) == (0, "")
+
+
+def test_only_newlines_end_lines_and_byte_order_marks_vanish(translate: Call) -> None:
+    raw = "\ufeffthe cat\r\na\u2028dog\nthe\rcat\x0band\x85a".encode()
+    done = translate("--format", "jsonl", stdin=raw)
+    sources = [json.loads(line)["source"] for line in done.lines]
+    assert sources == ["the cat", "a\u2028dog", "the\rcat\x0band\x85a"]
+
+
+def test_files_in_and_out(translate: Call, home: Path) -> None:
+    (home / "in.txt").write_bytes(b"the cat\na dog\n")
+    done = translate("--input", "in.txt", "--output", "out.txt")
+    assert (done.code, done.out) == (0, "")
+    assert (home / "out.txt").read_text("utf-8") == translate(stdin=b"the cat\na dog\n").out
+    assert not list(home.glob(".tmp-*"))
+    assert translate("--input", "in.txt", "--output", "/dev/null").code == 0
+    assert Path("/dev/null").is_char_device()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--input", "in.txt", "--output", "./in.txt"], "--output ./in.txt is the --input: give it another name"),
+        (["--output", "runs"], "--output runs is a folder: name a file in it"),
+        (["--output", "new/out.txt"], "--output new/out.txt: there is no folder"),
+        (["--input", "none.txt"], "none.txt: no such file"),
+        (["--set", "training.updates=3"], "--set training.updates=3: translate only has use for the section decoding"),
+        (["--n-best", "4"], "n_best 4 is more than beam_size 3"),
+        (["--model", "nowhere"], "nowhere: not a run folder"),
+    ],
+)
+def test_mistakes_are_told_and_nothing_is_written(arguments: list[str], message: str, translate: Call, home: Path) -> None:
+    (home / "in.txt").write_bytes(b"the cat\n")
+    done = translate(*arguments, stdin=b"the cat\n")
+    assert done.code == 2
+    assert done.out == ""
+    assert message in done.err.splitlines()[-1]
+    assert (home / "in.txt").read_bytes() == b"the cat\n"
+
+
+def test_bad_utf8_is_named_and_the_lines_before_it_are_answered(translate: Call, home: Path) -> None:
+    raw = b"the cat\na dog\nCaf\xe9\nthe dog\n"
+    done = translate(stdin=raw)
+    assert done.code == 2
+    assert done.lines == translate(stdin=b"the cat\na dog\n").lines
+    assert "Error: stdin:3: invalid UTF-8 (byte 0xE9 at column 4)" in done.err
+    (home / "bad.txt").write_bytes(raw)
+    done = translate("--input", "bad.txt", "--output", "never.txt")
+    assert done.code == 2
+    assert "Error: bad.txt:3: invalid UTF-8" in done.err
+    assert not (home / "never.txt").exists()
+
+
+def test_text_with_n_best_has_always_n_lines_a_line(translate: Call) -> None:
+    done = translate("--n-best", "3", stdin=b"the cat\n\na dog\n")
+    assert len(done.lines) == 9
+    assert done.lines[3:6] == ["", "", ""]
+    assert [done.lines[0], done.lines[6]] == translate(stdin=b"the cat\na dog\n").lines
+    assert len(set(done.lines[:3])) > 1
+
+
+def test_tsv(translate: Call) -> None:
+    done = translate("--n-best", "2", "--format", "tsv", stdin=b"the\tcat\n\na dog\n")
+    rows = [line.split("\t") for line in done.lines]
+    assert [row[:2] for row in rows] == [["1", "1"], ["1", "2"], ["2", "1"], ["3", "1"], ["3", "2"]]
+    assert rows[2] == ["2", "1", "0.000000", "0.000000", "0", ""]
+    for _, _, score, log_probability, length, _ in [*rows[:2], *rows[3:]]:
+        assert float(score) == pytest.approx(float(log_probability) / ((5 + int(length)) / 6) ** 0.6, abs=1e-5)
+
+
+def test_jsonl_tells_everything(translate: Call) -> None:
+    source = 'the cat sees <b> "and" a café'
+    done = translate("--format", "jsonl", "--set", "decoding.max_length_factor=0.0", stdin=f"{source}\n\n".encode())
+    first, blank = (json.loads(line) for line in done.lines)
+    assert list(first) == ["line", "source", "pieces", "warnings", "length_penalty", "alpha", "hypotheses"]
+    assert (first["line"], first["source"], first["pieces"], first["alpha"]) == (1, source, 1, 0.6)
+    (best,) = first["hypotheses"]
+    assert list(best) == ["text", "length", "score", "log_probability", "truncated", "looping"]
+    assert best["length"] <= 6
+    assert blank["hypotheses"] == [
+        best | {"text": "", "length": 0, "score": 0.0, "log_probability": 0.0, "truncated": False}
+    ]
+    assert done.out.isascii() is False, "readable, not escaped"
+
+
+def test_warnings_and_their_summary(translate: Call) -> None:
+    long = " ".join(["the dog."] * 10)
+    limits = ["--set", "decoding.max_source_tokens=8", "--set", "decoding.max_length_factor=0.0", "--beam-size", "1"]
+    done = translate(*limits, stdin=f"cat\n{long}\ncat\n".encode())
+    assert len(done.lines) == 3
+    (told,) = [line for line in done.err.splitlines() if "max_source_tokens" in line]
+    assert told.startswith("WARNING: line 2: ")
+    assert "over decoding.max_source_tokens 8: translated in " in told
+    cut = done.err.count("output reached the length limit")
+    assert f"1 in pieces, {cut} cut by the length limit" in done.err.splitlines()[-1]
+    assert cut > 0
+
+
+def test_options_win_over_the_run_and_set_over_options(translate: Call) -> None:
+    def beams(*arguments: str) -> int:
+        done = translate("--format", "tsv", *arguments, stdin=b"the cat sees\n")
+        assert done.code == 0, done.err
+        return len(done.lines)
+
+    assert beams() == 1
+    assert beams("--n-best", "3") == 3
+    assert beams("--beam-size", "5", "--n-best", "5") == 5
+    assert beams("--n-best", "3", "--set", "decoding.n_best=2") == 2
+
+
+def test_several_models_are_an_ensemble_of_one_vocabulary(translate: Call) -> None:
+    one = translate("--model", "runs/a", stdin=b"the cat\na dog\n")
+    twice = translate("--model", "runs/a", "--model", "runs/a", stdin=b"the cat\na dog\n")
+    assert twice.out == one.out
+    both = translate("--model", "runs/a", "--model", "runs/b", stdin=b"the cat\na dog\n")
+    assert both.code == 0
+    assert "runs/a, update 7 and runs/b, update 7" in both.err
+    other = translate("--model", "runs/a", "--model", "other/c", stdin=b"the cat\n")
+    assert other.code == 2
+    assert other.err.splitlines()[-1].startswith("Error: vocabulary differs: runs/a has ")
+    assert ", other/c has " in other.err
+
+
+def test_without_a_run_it_says_what_to_do(translate: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = translate(stdin=b"the cat\n")
+    assert done.code == 2
+    assert "run mtkit train first, or name one with --model RUN" in done.err
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="needs a machine without a GPU")
+def test_a_gpu_that_is_not_there_is_never_replaced(translate: Call) -> None:
+    done = translate("--device", "cuda", stdin=b"the cat\n")
+    assert done.code == 2
+    assert "Error: cuda not available: 0 visible" in done.err
+    assert done.out == ""
+
+
+def test_help_tells_the_formula(translate: Call) -> None:
+    done = translate("--help")
+    assert done.code == 0
+    assert "((5 + length) / 6)^alpha" in done.out
+
+
+def test_utf8_whatever_the_locale(home: Path, translate: Call) -> None:
+    text = "the café Haus\n".encode()
+    running = process(home, "--format", "jsonl", LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
+    out, err = running.communicate(text, timeout=100)
+    assert running.returncode == 0, err
+    assert json.loads(out.decode("utf-8"))["source"] == "the café Haus"
+    assert out.decode("utf-8") == translate("--format", "jsonl", stdin=text).out
+
+
+def test_a_coprocess_gets_each_line_before_it_sends_the_next(home: Path) -> None:
+    running = process(home, "--set", "decoding.buffer=1")
+    assert running.stdin is not None
+    assert running.stdout is not None
+    for _ in range(5):
+        running.stdin.write(b"the cat\n")
+        running.stdin.flush()
+        ready, _, _ = select.select([running.stdout], [], [], 60)
+        assert ready, "no answer"
+        assert running.stdout.readline().endswith(b"\n")
+    out, err = running.communicate(timeout=60)
+    assert (running.returncode, out) == (0, b""), err
+
+
+def test_a_reader_that_leaves_ends_it_quietly(home: Path) -> None:
+    running = process(home, "--set", "decoding.buffer=10", "--beam-size", "1")
+    assert running.stdin is not None
+    assert running.stdout is not None
+    running.stdin.write(b"the cat\n" * 5000)
+    running.stdin.flush()
+    assert running.stdout.readline()
+    running.stdout.close()
+    running.stdin.close()
+    assert running.stderr is not None
+    with running.stderr:
+        err = running.stderr.read()
+    assert running.wait(timeout=60) == 0, err
+    assert b"Error" not in err
+    assert b"Traceback" not in err

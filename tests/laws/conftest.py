@@ -1,0 +1,36 @@
+"""A small model of every combination of variants: what the laws of the model are tried on."""
+
+from collections.abc import Iterator
+from itertools import product
+
+import pytest
+import torch
+
+from mtkit.config import schema
+from mtkit.model.feedforward import FEEDFORWARDS
+from mtkit.model.layers import NORMS, PLACEMENTS
+from mtkit.model.positions import POSITIONS
+from mtkit.model.transformer import Transformer
+
+OPTIONS = ("positions", "norm", "norm_placement", "feedforward")
+
+
+@pytest.fixture(params=list(product(POSITIONS, NORMS, PLACEMENTS, FEEDFORWARDS)), ids="-".join, scope="module")
+def model(request: pytest.FixtureRequest) -> Transformer:
+    """In float64, all weights random (biases and gains too), in evaluation mode, over 20 pieces."""
+    sizes = {"d_model": 16, "d_ff": 24, "heads": 4, "encoder_layers": 2, "decoder_layers": 2}
+    variant = dict(zip(OPTIONS, request.param, strict=True))
+    torch.manual_seed(1)
+    model = Transformer(schema.Model.model_validate(sizes | variant), 20).double().eval()
+    for weight in model.parameters():
+        torch.nn.init.normal_(weight, std=0.3)
+    return model
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread() -> Iterator[None]:
+    """Work is shared out at a loss where a model is as small as here."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)

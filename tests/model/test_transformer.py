@@ -1,0 +1,210 @@
+"""The whole model: against torch's own layers with the same weights, its size, its start, who sees whom."""
+
+import math
+from typing import get_args
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from mtkit.config import schema
+from mtkit.model.attention import CrossAttention, SelfAttention
+from mtkit.model.dropout import Dropout
+from mtkit.model.feedforward import FEEDFORWARDS
+from mtkit.model.layers import NORMS, PLACEMENTS
+from mtkit.model.positions import POSITIONS
+from mtkit.model.transformer import Transformer, parameter_count
+
+PIECES = 13
+SMALL = schema.Model(d_model=16, d_ff=24, heads=4, encoder_layers=2, decoder_layers=3, dropout=0.0)
+SOURCE_LENGTHS, TARGET_LENGTHS = (7, 3, 5, 1), (4, 6, 1, 3)
+
+TO_TORCH = {  # our names of weights to those of torch.nn.Transformer
+    "coder.": "coder.layers.",
+    "self_attention.query_key_value.": "self_attn.in_proj_",
+    "self_attention.output": "self_attn.out_proj",
+    "cross_attention.output": "multihead_attn.out_proj",
+    "feed_forward.inner": "linear1",
+    "feed_forward.outer": "linear2",
+    "self_attention_residual.norm": "norm1",
+    "cross_attention_residual.norm": "norm2",
+}
+
+
+def small_model() -> Transformer:
+    """All weights are random, so that no bias or gain can be missed."""
+    torch.manual_seed(1)
+    model = Transformer(SMALL, PIECES).double()
+    for weight in model.parameters():
+        nn.init.normal_(weight, std=0.3)
+    return model
+
+
+def tokens(lengths: tuple[int, ...]) -> tuple[Tensor, Tensor]:
+    """Random ids [B, longest], 0 where padded, and their mask."""
+    mask = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
+    return torch.randint(1, PIECES, mask.shape) * mask, mask
+
+
+def in_torch_terms(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Our weights, or their gradients, under the names and in the grouping of torch.nn.Transformer; no embedding."""
+    renamed: dict[str, Tensor] = {}
+    for name, tensor in tensors.items():
+        if name.endswith(("cross_attention.query.weight", "cross_attention.query.bias")):
+            both = (tensor, tensors[name.replace("query", "key_value")])
+            renamed[name.replace("cross_attention.query.", "multihead_attn.in_proj_")] = torch.cat(both)
+        elif "key_value" not in name or "query_key_value" in name:
+            renamed[name.replace("feed_forward_residual.norm", "norm2" if name.startswith("enc") else "norm3")] = tensor
+    for ours, theirs in TO_TORCH.items():
+        renamed = {name.replace(ours, theirs): tensor for name, tensor in renamed.items()}
+    del renamed["embedding.weight"]
+    return renamed
+
+
+def torch_model(weights: dict[str, Tensor]) -> nn.Transformer:
+    sizes = (SMALL.d_model, SMALL.heads, SMALL.d_ff, 0.0)
+    encoder = nn.TransformerEncoder(
+        nn.TransformerEncoderLayer(*sizes, batch_first=True), SMALL.encoder_layers, enable_nested_tensor=False
+    )
+    decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(*sizes, batch_first=True), SMALL.decoder_layers)
+    whole = nn.Transformer(*sizes[:2], custom_encoder=encoder, custom_decoder=decoder, batch_first=True).double()
+    whole.load_state_dict(in_torch_terms(weights))
+    return whole
+
+
+def test_outputs_and_gradients_are_those_of_torchs_layers() -> None:
+    model = small_model()
+    theirs = torch_model(dict(model.named_parameters()))
+    embedding = model.embedding.weight.detach().clone().requires_grad_()
+    (source, source_real), (target, target_real) = tokens(SOURCE_LENGTHS), tokens(TARGET_LENGTHS)
+    direction = torch.randn(int(target_real.sum()), SMALL.d_model, dtype=torch.float64)
+
+    hidden = model(source, source_real, target)
+    (hidden[target_real] * direction).sum().backward()
+
+    def embed(ids: Tensor) -> Tensor:
+        return nn.functional.embedding(ids, embedding) * 4.0 + torch.as_tensor(model.positions.table)[: ids.shape[1]]
+
+    length = target.shape[1]
+    expected = theirs(
+        embed(source),
+        embed(target),
+        tgt_mask=torch.ones(length, length, dtype=torch.bool).triu(1),
+        src_key_padding_mask=~source_real,
+        memory_key_padding_mask=~source_real,
+    )
+    (expected[target_real] * direction).sum().backward()
+
+    assert torch.allclose(hidden[target_real], expected[target_real], rtol=0, atol=1e-10)
+    gradients = {name: weight.grad for name, weight in model.named_parameters() if weight.grad is not None}
+    ours = in_torch_terms(gradients)
+    assert ours.keys() == dict(theirs.named_parameters()).keys()
+    for name, weight in theirs.named_parameters():
+        assert weight.grad is not None
+        assert weight.grad.abs().max() > 1e-6, name
+        assert torch.allclose(ours[name], weight.grad, rtol=0, atol=1e-10), name
+    assert embedding.grad is not None
+    assert torch.allclose(gradients["embedding.weight"], embedding.grad, rtol=0, atol=1e-10)
+
+
+def test_a_mask_of_all_tokens_is_no_mask() -> None:
+    model = small_model()
+    source, target = torch.randint(1, PIECES, (2, 5)), torch.randint(1, PIECES, (2, 4))
+    everything = torch.ones(2, 5, dtype=torch.bool)
+    assert torch.allclose(model(source, None, target), model(source, everything, target), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        (schema.Model(), 63_082_496),
+        (schema.Model(d_model=1024, d_ff=4096, heads=16, dropout=0.3), 214_245_376),
+    ],
+    ids=["base", "big"],
+)
+def test_the_papers_models_have_their_size(config: schema.Model, expected: int) -> None:
+    with torch.device("meta"):  # sizes without the memory
+        model = Transformer(config, 37_000)
+    assert parameter_count(model) == expected
+
+
+def test_logits_are_products_with_the_shared_embedding() -> None:
+    model = small_model()
+    hidden = torch.randn(2, 3, 16).double()
+    assert torch.allclose(model.logits(hidden), hidden @ model.embedding.weight.T, rtol=0, atol=1e-12)
+
+
+def test_embedded_tokens_start_with_unit_variance() -> None:
+    torch.manual_seed(1)
+    model = Transformer(schema.Model(d_model=256, encoder_layers=1, decoder_layers=1, dropout=0.0), 1000)
+    model.encoder = nn.ModuleList()
+    table = torch.as_tensor(model.positions.table)
+    embedded = model.encode(torch.arange(200).view(1, 200), None) - table[:200]
+    assert embedded.std().item() == pytest.approx(1.0, abs=0.02)
+    assert embedded.mean().item() == pytest.approx(0.0, abs=0.02)
+    assert model.embedding.weight.std().item() == pytest.approx(1 / math.sqrt(256), rel=0.02)
+
+
+def test_embedded_tokens_are_dropped_in_training_only() -> None:
+    torch.manual_seed(1)
+    model = Transformer(SMALL.model_copy(update={"dropout": 0.25}), PIECES)
+    model.encoder, model.decoder = nn.ModuleList(), nn.ModuleList()
+    ids = torch.randint(1, PIECES, (20, 30))
+    memory = torch.zeros(20, 1, 16)
+    seen = torch.stack([model.encode(ids, None), model.decode(ids, memory, None)])
+    model.eval()
+    whole = torch.stack([model.encode(ids, None), model.decode(ids, memory, None)])
+    for side in (0, 1):
+        assert (seen[side] == 0).double().mean().item() == pytest.approx(0.25, abs=0.03)
+    assert torch.allclose(seen[seen != 0], whole[seen != 0] / 0.75)
+
+
+def test_evaluation_is_deterministic_and_training_is_not() -> None:
+    for name in ("dropout", "attention_dropout", "feedforward_dropout"):
+        model = Transformer(SMALL.model_copy(update={name: 0.3}), PIECES)
+        ids = torch.randint(1, PIECES, (2, 5))
+        assert not torch.equal(model(ids, None, ids), model(ids, None, ids)), name
+        model.eval()
+        assert torch.equal(model(ids, None, ids), model(ids, None, ids)), name
+
+
+def test_each_rate_of_dropout_goes_where_its_option_says() -> None:
+    model = Transformer(SMALL.model_copy(update={"dropout": 0.1, "attention_dropout": 0.2, "feedforward_dropout": 0.3}), 9)
+    attentions = [part.dropout for part in model.modules() if isinstance(part, SelfAttention | CrossAttention)]
+    assert attentions == [0.2] * (2 + 2 * 3)
+    rates = {name: part.rate for name, part in model.named_modules() if isinstance(part, Dropout)}
+    for name, rate in rates.items():
+        assert rate == (0.3 if ".feed_forward." in name else 0.1), name
+    assert list(rates.values()).count(0.1) == 1 + 2 * 2 + 3 * 3  # the embedded input and every sublayer
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_a_later_token_changes_no_earlier_hidden_state(dtype: torch.dtype) -> None:
+    model = small_model().to(dtype)
+    source, mask = tokens(SOURCE_LENGTHS)
+    target = torch.randint(1, PIECES, (4, 9))
+    hidden = model(source, mask, target)
+    for position in (1, 4, 8):
+        changed = target.clone()
+        changed[:, position] = changed[:, position] % (PIECES - 1) + 1
+        again = model(source, mask, changed)
+        assert torch.equal(again[:, :position], hidden[:, :position])
+        assert not torch.allclose(again[:, position:], hidden[:, position:])
+
+
+def test_only_the_positions_tell_the_encoder_the_order() -> None:
+    model = small_model()
+    source, mask = tokens((9, 9, 9, 6))
+    order = torch.randperm(9)
+    assert not torch.allclose(model.encode(source[:, order], mask[:, order]), model.encode(source, mask)[:, order])
+    torch.as_tensor(model.positions.table).zero_()
+    permuted = model.encode(source[:, order], mask[:, order])
+    assert torch.allclose(permuted, model.encode(source, mask)[:, order], rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("option", "classes"),
+    [("positions", POSITIONS), ("norm", NORMS), ("norm_placement", PLACEMENTS), ("feedforward", FEEDFORWARDS)],
+)
+def test_every_word_of_the_schema_has_its_class(option: str, classes: dict[str, type]) -> None:
+    assert set(get_args(schema.Model.model_fields[option].annotation)) == set(classes)
