@@ -60,8 +60,11 @@ def processes(device_type: str) -> Iterator[Processes]:
     if count == 1:
         yield Processes()
         return
+    local_rank = int(os.environ.get("LOCAL_RANK", "0"))
+    if device_type == "cuda":
+        torch.cuda.set_device(local_rank)  # nccl's collectives run on the current device
     dist.init_process_group("nccl" if device_type == "cuda" else "gloo")
     try:
-        yield Processes(dist.get_rank(), count, int(os.environ.get("LOCAL_RANK", "0")))
+        yield Processes(dist.get_rank(), count, local_rank)
     finally:
         dist.destroy_process_group()

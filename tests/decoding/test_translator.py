@@ -140,9 +140,9 @@ def test_the_limit_follows_the_source(make: Make, vocabulary: Vocabulary) -> Non
 
 
 def test_an_endless_repetition_ends_and_is_flagged(make: Make) -> None:
-    start = time.monotonic()
+    start = time.process_time()
     found = [translation for seed in range(5) for translation in make(seed, max_length_constant=50).translate(["Hello"])]
-    assert time.monotonic() - start < 5.0
+    assert time.process_time() - start < 5.0
     assert any(translation.hypotheses[0].looping and translation.hypotheses[0].truncated for translation in found)
 
 
