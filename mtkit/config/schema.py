@@ -111,7 +111,11 @@ class Model(Section):
     feedforward_dropout: Share = Field(0.0, description="share of inner feed-forward units dropped (0 in the paper's code)")
     positions: Literal["sinusoidal"] = Field("sinusoidal", description="how a layer knows the order of the tokens")
     norm: Literal["layer"] = Field("layer", description="normalisation: layer = LayerNorm")
-    norm_placement: Literal["post"] = Field("post", description="post = LayerNorm(x + sublayer(x)), as in the paper")
+    norm_placement: Literal["post", "pre"] = Field(
+        "post",
+        description="post = norm(x + sublayer(x)), as in the paper; pre = x + sublayer(norm(x)), and a norm after the last "
+        "layer, which learns sooner",
+    )
     feedforward: Literal["relu"] = Field("relu", description="kind of feed-forward sublayer: relu = max(0, xW1 + b1)W2 + b2")
 
     @model_validator(mode="after")

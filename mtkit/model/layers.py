@@ -26,7 +26,26 @@ class PostNorm(nn.Module):
         return normed
 
 
-PLACEMENTS = {"post": PostNorm}
+class PreNorm(nn.Module):
+    """x + Dropout(sublayer(LayerNorm(x))) (Xiong et al. 2020); the stack of layers needs `final_norm` after it."""
+
+    def __init__(self, config: schema.Model) -> None:
+        super().__init__()
+        self.norm = NORMS[config.norm](config.d_model)
+        self.dropout = Dropout(config.dropout)
+
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        """[B, T, D] -> [B, T, D]."""
+        summed: Tensor = x + self.dropout(sublayer(self.norm(x)))
+        return summed
+
+
+PLACEMENTS = {"post": PostNorm, "pre": PreNorm}
+
+
+def final_norm(config: schema.Model) -> nn.Module:
+    """What follows the last layer of a stack: a norm where the layers do not end in one."""
+    return nn.Identity() if config.norm_placement == "post" else NORMS[config.norm](config.d_model)
 
 
 def _feed_forward(config: schema.Model) -> nn.Module:

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from mtkit.config import schema
 from mtkit.model.attention import LayerCache
 from mtkit.model.dropout import Dropout
-from mtkit.model.layers import DecoderLayer, EncoderLayer
+from mtkit.model.layers import DecoderLayer, EncoderLayer, final_norm
 from mtkit.model.positions import POSITIONS
 
 
@@ -44,7 +44,9 @@ class Transformer(nn.Module):
         self.positions = POSITIONS[config.positions](config.d_model)
         self.dropout = Dropout(config.dropout)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
+        self.encoder_norm = final_norm(config)
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
+        self.decoder_norm = final_norm(config)
 
     def _embed(self, tokens: Tensor, first: int = 0) -> Tensor:
         """[B, T] ids at positions first, first + 1, … -> [B, T, D]."""
@@ -58,7 +60,8 @@ class Transformer(nn.Module):
         x = self._embed(source)
         for layer in self.encoder:
             x = layer(x, _attention_mask(mask))
-        return x
+        memory: Tensor = self.encoder_norm(x)
+        return memory
 
     def decode(self, target: Tensor, memory: Tensor, mask: Tensor | None, cache: DecoderCache | None = None) -> Tensor:
         """target [R, T] ids beginning with the start token, memory [B, S, D], mask as for `encode` -> hidden [R, T, D].
@@ -71,7 +74,8 @@ class Transformer(nn.Module):
             x = layer(x, memory, _attention_mask(mask), cache.layers[number] if cache else None)
         if cache is not None:
             cache.length += target.shape[1]
-        return x
+        hidden: Tensor = self.decoder_norm(x)
+        return hidden
 
     def new_cache(self) -> DecoderCache:
         """An empty cache for `decode`."""
