@@ -5,9 +5,10 @@ files or of what the options do. Defaults are those of the paper's base model (V
 states only differences. Adding a variant of a part is one word in a `Literal` here.
 """
 
+import re
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 
 class Section(BaseModel):
@@ -23,6 +24,14 @@ def _as_tuple(value: object) -> object:
     return tuple(value) if isinstance(value, list) else value
 
 
+def _language_code(value: str) -> str:
+    """A code becomes part of file names, so it must be one."""
+    if not re.fullmatch(r"[A-Za-z]{2,8}([_-][A-Za-z0-9]{1,8})*", value):
+        raise ValueError(f"must be a language code such as de or pt_BR, found {value!r}")
+    return value
+
+
+Language = Annotated[str, AfterValidator(_language_code)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
 Share = Annotated[float, Field(ge=0.0, lt=1.0)]
 Count = Annotated[int, Field(ge=1)]
@@ -50,8 +59,8 @@ class Split(Section):
 class Data(Section):
     """The parallel text: languages, where each split comes from, where the prepared form is kept."""
 
-    source_language: str = Field("en", min_length=2, description="language translated from (ISO code, names the files)")
-    target_language: str = Field("de", min_length=2, description="language translated into (ISO code, names the files)")
+    source_language: Language = Field("en", description="language translated from (ISO code, names the files)")
+    target_language: Language = Field("de", description="language translated into (ISO code, names the files)")
     folder: str = Field("", description="prepared data folder; '' = data/ and the config file's name")
     hub: str = Field("", description="data set of the Hugging Face hub, or a local folder in that layout; '' = files only")
     hub_config: str = Field("", description="configuration of the hub data set, such as de-en; '' = its only one")
@@ -88,7 +97,7 @@ class Cleaning(Section):
 class Vocabulary(Section):
     """The subword vocabulary, shared by both languages and learned from the cleaned training text."""
 
-    size: int = Field(37000, ge=300, le=1_000_000, description="pieces in all, with 4 control and 256 byte pieces")
+    size: int = Field(37000, ge=261, le=1_000_000, description="pieces in all, with 4 control and 256 byte pieces")
     soft_limit: bool = Field(False, description="take fewer pieces when the text does not hold `size` of them")
     character_coverage: float = Field(
         0.9999,

@@ -54,7 +54,7 @@ def test_whole_numbers(number: str, value: int) -> None:
 
 @pytest.mark.parametrize("text", ["no", "on", "1:30", "2014-06-27", "0x1F", "1_000", ".inf", "<<", "='"])
 def test_what_only_yaml_1_1_reads_otherwise_is_text(text: str) -> None:
-    assert load_config(written(f"data:\n  source_language: {text}\n")).data.source_language == text
+    assert load_config(written(f"data:\n  folder: {text}\n")).data.folder == text
 
 
 def test_only_true_and_false_are_booleans() -> None:
@@ -171,7 +171,7 @@ model:
         ("warmup: 3", "warmup: unknown option ('warmup' belongs under training.schedule)"),
         ("interval: 3", "interval: unknown option ('interval' belongs under training.validation or training.checkpoints)"),
         ("vocabulary: {12: x}", "vocabulary.12: unknown option; known here: size, soft_limit, character_coverage"),
-        ("model: {norm_placement: bost}", "model.norm_placement: must be post, found 'bost' (did you mean 'post'?)"),
+        ("model: {norm_placement: bost}", "model.norm_placement: must be one of post, pre, found 'bost' (did you mean"),
         ("decoding: {precision: float23}", "decoding.precision: must be one of float32, bfloat16, found 'float23' (did you"),
         ("training: {updates: 2.5}", "training.updates: must be a whole number of at least 1, found 2.5"),
         ("training: {updates: [1, 2]}", "training.updates: must be a whole number of at least 1, found [1, 2]"),
@@ -179,7 +179,7 @@ model:
         ("training:\n  updates:", "training.updates: has no value, must be a whole number of at least 1"),
         ("model: {dropout: 1.0}", "model.dropout: must be a number of at least 0 and below 1, found 1.0"),
         ("training: {schedule: {peak: 1e999}}", "training.schedule.peak: must be a number above 0, found '1e999'"),
-        ("data: {source_language: d}", "data.source_language: must be text of at least 2 characters, found 'd'"),
+        ("data: {source_language: d}", "data.source_language: must be a language code such as de or pt_BR, found 'd'"),
         ("data: {hub_revision: 2014}", "data.hub_revision: must be text, found 2014 (put it in quotes)"),
         ("data: {train: {tsv: [a, 3]}}", "data.train.tsv: must be text or a list of texts, found 3 (put it in quotes)"),
         ("evaluation: {metrics: []}", "evaluation.metrics: must be one or more of bleu, chrf, chrf++, ter, found []"),
