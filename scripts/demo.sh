@@ -18,7 +18,8 @@ say "Ten sentences that the model has never seen: source, its translation, the r
 awk 'NR % 50 == 7' "$corpus/test.en" >"$run/ten.en"
 awk 'NR % 50 == 7' "$corpus/test.de" >"$run/ten.de"
 mtkit translate --model "$run" --input "$run/ten.en" --output "$run/ten.translated" 2>/dev/null
-paste -d '\n' "$run/ten.en" "$run/ten.translated" "$run/ten.de" | sed '1~3s/^/en   /; 2~3s/^/de   /; 3~3s/^/ref  /'
+paste "$run/ten.en" "$run/ten.translated" "$run/ten.de" |
+    awk -F '\t' '{ printf "  source      %s\n  translation %s\n  reference   %s\n\n", $1, $2, $3 }'
 
 say "What to try next (the corpus is generated: keep to everyday words)"
 cat <<'END'

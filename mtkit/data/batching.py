@@ -58,6 +58,7 @@ def cut(source_lengths: NDArray[np.integer], target_lengths: NDArray[np.integer]
 
     Returns the first sentence of each run [M]. Every length must be at most `budget`.
     """
+    assert not len(source_lengths) or max(source_lengths.max(), target_lengths.max()) <= budget, budget
     starts = []
     start, count = 0, len(source_lengths)
     while start < count:
@@ -82,7 +83,7 @@ def plan_epoch(
     """The plan of epoch `epoch` (from 0) over N pairs with these lengths in tokens, control token included, [N] each.
 
     Sentences of like length are neighbours, with random company; micro-batches are shuffled, and consecutive ones form
-    updates of about `update_tokens` padded tokens a side, all with the same number of micro-batches, give or take one.
+    updates of at most `update_tokens` padded tokens a side, all with the same number of micro-batches, give or take one.
     """
     random = np.random.default_rng([seed, epoch])
     source, target = source_lengths.astype(np.int64), target_lengths.astype(np.int64)
@@ -92,8 +93,8 @@ def plan_epoch(
     blur = 1.0 + 0.05 * longer
     order = np.lexsort((shorter + random.random(len(source)) * blur, np.floor(longer + random.random(len(source)) * blur)))
     starts = cut(source[order], target[order], micro_batch_tokens)
-    per_update = max(1, round(update_tokens / micro_batch_tokens))
-    updates = np.array_split(random.permutation(len(starts)), max(1, round(len(starts) / per_update)))
+    per_update = update_tokens // micro_batch_tokens
+    updates = np.array_split(random.permutation(len(starts)), -(-len(starts) // per_update))
     return EpochPlan(order.astype(np.int64), starts, tuple(updates))
 
 

@@ -119,6 +119,7 @@ class CrossAttention(_Heads):
                 key, value = key.contiguous(), value.contiguous()
                 cache.memory_keys, cache.memory_values = key, value
         rows, length, width = x.shape
+        assert rows % key.shape[0] == 0, "as many hypotheses for each sentence"
         query = self._split(self.query(x).view(key.shape[0], -1, width))
         attended = attend(query, key, value, mask, False, self._rate)
         return self._join(attended).view(rows, length, width)

@@ -32,7 +32,7 @@ def scaled_mask(shape: torch.Size, rate: float, dtype: torch.dtype) -> Tensor:
     seed = int(torch.randint(0, 2**62, ()).item())
     words = np.random.SFC64(seed).random_raw(-(-count // 4))
     bits = torch.from_numpy(words.view(np.int16)[:count]).view(shape)
-    threshold = round(rate * LEVELS)
+    threshold = min(round(rate * LEVELS), LEVELS - 1)
     mask = torch.ge(bits, threshold - LEVELS // 2, out=torch.empty(shape, dtype=dtype))
     return mask.mul_(LEVELS / (LEVELS - threshold))
 

@@ -6,6 +6,7 @@ loss = (1 - e) * -log softmax(z)[t] + e * mean over v of -log softmax(z)[v] = lo
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 from mtkit.data.batching import Batch
 from mtkit.data.vocabulary import PAD
@@ -36,11 +37,12 @@ class _SmoothedLoss(torch.autograd.Function):
         loss = log_sum - (1.0 - smoothing) * of_target - smoothing * mean
         ctx.save_for_backward(hidden, weight, target, probabilities.to(dtype))
         ctx.smoothing = smoothing  # type: ignore[attr-defined]
-        negative_log_likelihood = log_sum - of_target
+        negative_log_likelihood = (log_sum - of_target).sum()
         ctx.mark_non_differentiable(negative_log_likelihood)
-        return loss.sum(), negative_log_likelihood.sum()
+        return loss.sum(), negative_log_likelihood
 
     @staticmethod
+    @once_differentiable
     def backward(
         ctx: torch.autograd.function.FunctionCtx, *gradients: Tensor
     ) -> tuple[Tensor | None, Tensor | None, None, None]:

@@ -1,7 +1,7 @@
 """The whole model: against torch's own layers with the same weights, its size, its start, who sees whom."""
 
 import math
-from typing import get_args
+from typing import Literal, get_args
 
 import pytest
 import torch
@@ -21,6 +21,7 @@ SOURCE_LENGTHS, TARGET_LENGTHS = (7, 3, 5, 1), (4, 6, 1, 3)
 
 TO_TORCH = {  # our names of weights to those of torch.nn.Transformer
     "coder.": "coder.layers.",
+    "coder_norm.": "coder.norm.",
     "self_attention.query_key_value.": "self_attn.in_proj_",
     "self_attention.output": "self_attn.out_proj",
     "cross_attention.output": "multihead_attn.out_proj",
@@ -31,10 +32,10 @@ TO_TORCH = {  # our names of weights to those of torch.nn.Transformer
 }
 
 
-def small_model() -> Transformer:
+def small_model(config: schema.Model = SMALL) -> Transformer:
     """All weights are random, so that no bias or gain can be missed."""
     torch.manual_seed(1)
-    model = Transformer(SMALL, PIECES).double()
+    model = Transformer(config, PIECES).double()
     for weight in model.parameters():
         nn.init.normal_(weight, std=0.3)
     return model
@@ -61,20 +62,30 @@ def in_torch_terms(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     return renamed
 
 
-def torch_model(weights: dict[str, Tensor]) -> nn.Transformer:
-    sizes = (SMALL.d_model, SMALL.heads, SMALL.d_ff, 0.0)
+def torch_model(config: schema.Model, weights: dict[str, Tensor]) -> nn.Transformer:
+    """torch's layers, with no norm after the last one where the layers end in one themselves."""
+    sizes, pre = (config.d_model, config.heads, config.d_ff, 0.0), config.norm_placement == "pre"
     encoder = nn.TransformerEncoder(
-        nn.TransformerEncoderLayer(*sizes, batch_first=True), SMALL.encoder_layers, enable_nested_tensor=False
+        nn.TransformerEncoderLayer(*sizes, batch_first=True, norm_first=pre),
+        config.encoder_layers,
+        norm=nn.LayerNorm(config.d_model) if pre else None,
+        enable_nested_tensor=False,
     )
-    decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(*sizes, batch_first=True), SMALL.decoder_layers)
+    decoder = nn.TransformerDecoder(
+        nn.TransformerDecoderLayer(*sizes, batch_first=True, norm_first=pre),
+        config.decoder_layers,
+        norm=nn.LayerNorm(config.d_model) if pre else None,
+    )
     whole = nn.Transformer(*sizes[:2], custom_encoder=encoder, custom_decoder=decoder, batch_first=True).double()
     whole.load_state_dict(in_torch_terms(weights))
     return whole
 
 
-def test_outputs_and_gradients_are_those_of_torchs_layers() -> None:
-    model = small_model()
-    theirs = torch_model(dict(model.named_parameters()))
+@pytest.mark.parametrize("placement", ["post", "pre"])
+def test_outputs_and_gradients_are_those_of_torchs_layers(placement: Literal["post", "pre"]) -> None:
+    config = SMALL.model_copy(update={"norm_placement": placement})
+    model = small_model(config)
+    theirs = torch_model(config, dict(model.named_parameters()))
     embedding = model.embedding.weight.detach().clone().requires_grad_()
     (source, source_real), (target, target_real) = tokens(SOURCE_LENGTHS), tokens(TARGET_LENGTHS)
     direction = torch.randn(int(target_real.sum()), SMALL.d_model, dtype=torch.float64)
