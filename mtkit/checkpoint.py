@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import safetensors.torch
 import torch
@@ -27,7 +28,7 @@ from mtkit.config.schema import Config
 from mtkit.data.vocabulary import Vocabulary
 from mtkit.model.transformer import Transformer
 from mtkit.support.errors import UserError
-from mtkit.support.files import remove_leftovers, sha256, whole_file, whole_folder, write_text
+from mtkit.support.files import TEMPORARY, remove_folder, remove_leftovers, sha256, whole_file, whole_folder, write_text
 
 FORMAT_VERSION = 1
 CONFIG, VOCABULARY, PROVENANCE, METRICS = "config.yaml", "vocabulary.model", "provenance.json", "metrics.jsonl"
@@ -62,6 +63,7 @@ class Checkpoint:
 
     folder: Path
     state: State
+    fault: str | None = None  # what is wrong with its state.json; of `state` only the step is known then
 
     def model_tensors(self) -> dict[str, Tensor]:
         """The weights by name, checked against their sha256."""
@@ -73,18 +75,19 @@ class Checkpoint:
 
     def damage(self) -> str | None:
         """The first file that is missing or not as it was written, or None."""
-        for name, expected in self.state.files.items():
-            file = self.folder / name
-            if not file.is_file():
-                return f"{file}: missing"
-            if sha256(file) != expected:
-                return f"{file}: damaged (its sha256 is not the one in {STATE})"
-        return None
+        damages = (self._damage_of(name) for name in self.state.files)
+        return self.fault or next((damage for damage in damages if damage), None)
+
+    def _damage_of(self, name: str) -> str | None:
+        file = self.folder / name
+        if not file.is_file():
+            return f"{file}: missing"
+        return None if sha256(file) == self.state.files[name] else f"{file}: damaged (its sha256 is not the one in {STATE})"
 
     def _tensors(self, name: str) -> dict[str, Tensor]:
-        if name not in self.state.files:
+        if not self.fault and name not in self.state.files:
             raise UserError(f"{self.folder}: has no {name}: training cannot go on from it (an average, perhaps)")
-        damage = self.damage()
+        damage = self.fault or self._damage_of(name)
         if damage:
             raise UserError(f"{damage}: use another checkpoint of the run")
         try:
@@ -112,10 +115,18 @@ class Run:
         """The vocabulary of the run."""
         return Vocabulary.load(self.folder / VOCABULARY)
 
+    def provenance(self) -> dict[str, Any]:
+        """Where the run comes from, as `create_run` was told. UserError if that cannot be read."""
+        file = self.folder / PROVENANCE
+        try:
+            return dict(json.loads(file.read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError) as error:
+            raise UserError(f"{file}: missing or damaged ({error}): the run cannot go on without it") from None
+
     def checkpoints(self) -> list[Checkpoint]:
         """All complete checkpoints by step, oldest first. Whether their files are sound is not looked at."""
         folders = self.checkpoint_folder.glob("step-*") if self.checkpoint_folder.is_dir() else []
-        return [Checkpoint(folder, _read_state(folder)) for folder in sorted(folders) if (folder / STATE).is_file()]
+        return [_read_checkpoint(folder) for folder in sorted(folders) if _is_checkpoint(folder)]
 
     def latest(self, *, warn: bool = True) -> Checkpoint | None:
         """The sound checkpoint with the highest step; a damaged newer one is named on stderr. None if there is none."""
@@ -166,13 +177,17 @@ class Run:
         keep = {checkpoint.folder for checkpoint in found[-keep_last:] + (best[-keep_best:] if keep_best else [])}
         for checkpoint in found:
             if checkpoint.folder not in keep:
-                shutil.rmtree(checkpoint.folder)
+                remove_folder(checkpoint.folder)
 
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Held by the one process that writes; UserError if another one does. Clears what a killed one left behind."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with (self.folder / LOCK).open("w") as handle:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            handle = (self.folder / LOCK).open("w")
+        except OSError as error:
+            raise UserError(f"{self.folder}: cannot be written to ({error.strerror}): take another --run") from None
+        with handle:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
@@ -184,7 +199,12 @@ class Run:
             yield
 
 
-def _read_state(folder: Path) -> State:
+def _is_checkpoint(folder: Path) -> bool:
+    return bool(re.fullmatch(r"step-\d+", folder.absolute().name)) and (folder / STATE).is_file()
+
+
+def _read_checkpoint(folder: Path) -> Checkpoint:
+    """What `folder` says of itself. UserError if a newer mtkit wrote it."""
     file = folder / STATE
     try:
         values = json.loads(file.read_text(encoding="utf-8"))
@@ -193,9 +213,10 @@ def _read_state(folder: Path) -> State:
             raise UserError(
                 f"{file}: written in format {version}, this mtkit reads up to {FORMAT_VERSION}: use a newer mtkit"
             )
-        return State(**(values | {"averaged": tuple(values["averaged"])}))
+        return Checkpoint(folder, State(**(values | {"averaged": tuple(values["averaged"])})))
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{file}: damaged ({error}): delete the folder {folder.name} to use the others") from None
+        step = int(folder.absolute().name.removeprefix("step-"))
+        return Checkpoint(folder, State(step), fault=f"{file}: damaged ({error})")
 
 
 def open_run(path: str | Path) -> Run:
@@ -221,7 +242,7 @@ def newest_run(root: str | Path = "runs") -> Path:
     states = [
         (state.stat().st_mtime_ns, state.parents[2])
         for state in Path(root).glob(f"*/{CHECKPOINTS}/step-*/{STATE}")
-        if (state.parents[2] / CONFIG).is_file()
+        if (state.parents[2] / CONFIG).is_file() and not state.parents[2].name.startswith(TEMPORARY)
     ]
     if not states:
         raise UserError(
@@ -244,13 +265,16 @@ class LoadedModel:
 def find_checkpoint(path: str | Path) -> tuple[Run, Checkpoint]:
     """`path` is a run folder (its best checkpoint is meant), or one folder below its checkpoints/."""
     folder = Path(path)
-    if re.fullmatch(r"step-\d+", folder.absolute().name) and (folder / STATE).is_file():
-        return open_run(folder.absolute().parents[1]), Checkpoint(folder, _read_state(folder))
+    if _is_checkpoint(folder):
+        checkpoint = _read_checkpoint(folder)
+        if checkpoint.fault:
+            raise UserError(f"{checkpoint.fault}: use another checkpoint of the run")
+        return open_run(folder.absolute().parents[1]), checkpoint
     run = open_run(folder)
-    checkpoint = run.best()
-    if checkpoint is None:
+    best = run.best()
+    if best is None:
         raise UserError(f"{run.folder}: has no complete checkpoint yet")
-    return run, checkpoint
+    return run, best
 
 
 def load_model(path: str | Path, device: torch.device) -> LoadedModel:

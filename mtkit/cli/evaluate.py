@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mtkit.cli.options import debug_option, device_option, set_option
+from mtkit.support.errors import UserError
 
 if TYPE_CHECKING:
     import torch
@@ -147,7 +148,11 @@ def _material(config: "Config", test_set: str | None, source: str | None, refere
 
     if references:
         texts = [read_lines(reference) for reference in references]
-        return _Material(Path(references[0]).name, read_lines(source) if source else None, texts, references)
+        lines = read_lines(source) if source else None
+        for reference, text in zip(references, texts, strict=True):
+            if lines is not None and len(lines) != len(text):
+                raise UserError(f"line counts differ: {source} {len(lines)} lines, {reference} {len(text)} lines")
+        return _Material(Path(references[0]).name, lines, texts, references)
     data = config.data
     name = test_set or config.evaluation.test_set
     if name:
@@ -155,7 +160,9 @@ def _material(config: "Config", test_set: str | None, source: str | None, refere
         return _Material(named.label, named.source, named.references, [name] * len(named.references))
     prepared = PreparedData.open(data.folder)
     paths = [prepared.text_path("test", language) for language in (data.source_language, data.target_language)]
-    return _Material(f"test of {prepared.folder}", read_lines(paths[0]), [read_lines(paths[1])], [str(paths[1])])
+    return _Material(
+        f"test of {prepared.folder.resolve().name}", read_lines(paths[0]), [read_lines(paths[1])], [str(paths[1])]
+    )
 
 
 def _translated(loaded: "LoadedModel", config: "Config", material: _Material, device: "torch.device") -> list[str]:
@@ -171,9 +178,12 @@ def _translated(loaded: "LoadedModel", config: "Config", material: _Material, de
     kept = (
         loaded.folder / "translations" / f"{_file_name(material.label)}.step-{loaded.step:08d}.{config.data.target_language}"
     )
-    kept.parent.mkdir(exist_ok=True)
-    write_text(kept, "".join(f"{line}\n" for line in lines))
-    click.echo(f"kept the translation in {kept}", err=True)
+    try:
+        kept.parent.mkdir(exist_ok=True)
+        write_text(kept, "".join(f"{line}\n" for line in lines))
+        click.echo(f"kept the translation in {kept}", err=True)
+    except OSError as error:  # such as a model of somebody else's: the scores are worth having all the same
+        click.echo(f"WARNING: the translation could not be kept: {error}", err=True)
     return lines
 
 

@@ -52,20 +52,21 @@ def train(
     torchrun --nproc_per_node 8 -m mtkit train --config base.yaml
     """
     from mtkit.config.loader import config_name, load_config
-
-    settings = load_config(config, overrides)
-    if devices > 1 and "WORLD_SIZE" not in os.environ:
-        _launch(devices)
     from mtkit.data.folder import PreparedData
     from mtkit.support.device import resolve
-    from mtkit.support.distributed import processes
-    from mtkit.training.trainer import Trainer
 
+    settings = load_config(config, overrides)
     name = config_name(config)
     prepared = PreparedData.open(data or Path(settings.data.folder or Path("data") / name))
     # The run's own config names the folder that was used: evaluate finds the test text there.
     settings = settings.model_copy(update={"data": settings.data.model_copy(update={"folder": str(prepared.folder)})})
     place = resolve(device)
+    if devices > 1 and "WORLD_SIZE" not in os.environ:
+        _launch(devices)
+        return
+    from mtkit.support.distributed import processes
+    from mtkit.training.trainer import Trainer
+
     with processes(place.type) as group:
         if place.type == "cuda" and group.count > 1:
             place = resolve(f"cuda:{group.local_rank}")
@@ -77,8 +78,24 @@ def train(
 
 
 def _launch(devices: int) -> None:
-    """Becomes torch's launcher, which starts this very command in `devices` processes. Does not return."""
+    """Lets torch's launcher start this very command in `devices` processes, and ends as they do."""
+    import logging
+
+    from torch.distributed import run as launcher
+    from torch.distributed.elastic.multiprocessing.api import SignalException
+    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+
     threads = max(1, (os.cpu_count() or 1) // devices)
     os.environ.setdefault("OMP_NUM_THREADS", str(threads))  # the launcher would set 1
-    launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(devices)]
-    os.execv(sys.executable, [sys.executable, *launcher, "-m", "mtkit", *sys.argv[1:]])
+    for name in ("torch.distributed.elastic", "torch.distributed.elastic.agent.server.api"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # the processes tell what is wrong
+    command = ["--standalone", "--nproc_per_node", str(devices), "-m", "mtkit", *sys.argv[1:]]
+    try:
+        launcher.run(launcher.parse_args(command))
+    except SignalException:
+        return  # the processes have got it too, and stopped after their update
+    except ChildFailedError as failed:
+        rank, failure = failed.get_first_failure()
+        if failure.exitcode < 0:
+            raise RuntimeError(f"process {rank} was ended by signal {-failure.exitcode}: out of memory, perhaps") from None
+        click.get_current_context().exit(failure.exitcode)

@@ -69,8 +69,7 @@ def whole_folder(path: str | Path, *, replace: bool = False) -> Iterator[Path]:
                 sync_folder(file)
         sync_folder(temporary)
         if replace and path.exists():
-            old = path.with_name(f"{TEMPORARY}{path.name}-old-{uuid.uuid4().hex[:8]}")
-            path.rename(old)
+            old = _moved_aside(path)
             temporary.rename(path)
             shutil.rmtree(old)
         else:
@@ -79,6 +78,15 @@ def whole_folder(path: str | Path, *, replace: bool = False) -> Iterator[Path]:
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
+
+
+def _moved_aside(path: Path) -> Path:
+    return path.rename(path.with_name(f"{TEMPORARY}{path.name}-old-{uuid.uuid4().hex[:8]}"))
+
+
+def remove_folder(path: Path) -> None:
+    """Deletes a folder. Half of it never stands under its name, even if this process is killed."""
+    shutil.rmtree(_moved_aside(path))
 
 
 def remove_leftovers(folder: Path) -> None:

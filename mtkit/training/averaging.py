@@ -7,6 +7,7 @@ import torch
 
 from mtkit.checkpoint import Checkpoint, Run, State, create_run
 from mtkit.support.errors import UserError
+from mtkit.support.files import whole_folder
 
 
 def choose(run: Run, *, last: int = 0, best: int = 0, steps: Sequence[int] = ()) -> list[Checkpoint]:
@@ -21,6 +22,7 @@ def choose(run: Run, *, last: int = 0, best: int = 0, steps: Sequence[int] = ())
         return [by_step[step] for step in sorted(set(steps))]
     if best:
         found = [checkpoint for checkpoint in found if checkpoint.state.loss is not None]
+        have = ", ".join(str(checkpoint.state.step) for checkpoint in found) or "none"
         found = sorted(found, key=lambda checkpoint: (checkpoint.state.goodness, checkpoint.state.step))
     wanted = best or last
     if len(found) < wanted:
@@ -44,6 +46,8 @@ def average(run: Run, checkpoints: Sequence[Checkpoint], output: Path) -> Run:
             sums[name] = sums[name] + tensor.double() if name in sums else tensor.double()
     means = {name: (total / len(checkpoints)).to(kinds[name]) for name, total in sums.items()}
     steps = tuple(checkpoint.state.step for checkpoint in checkpoints)
-    made = create_run(output, run.config(), run.vocabulary(), {"averaged_from": str(run.folder), "steps": list(steps)})
-    made.save(State(max(steps), vocabulary=checkpoints[0].state.vocabulary, averaged=steps), means)
-    return made
+    origin = {"averaged_from": str(run.folder), "steps": list(steps)}
+    with whole_folder(output) as folder:
+        made = create_run(folder, run.config(), run.vocabulary(), origin)
+        made.save(State(max(steps), vocabulary=checkpoints[0].state.vocabulary, averaged=steps), means)
+    return Run(output)

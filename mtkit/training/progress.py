@@ -106,8 +106,13 @@ class Progress:
 
     def _record(self, **values: int | float | str | None) -> None:
         if self._leads:
+            # JSON has no word for a number that is not finite.
+            told = {
+                name: None if isinstance(value, float) and not math.isfinite(value) else value
+                for name, value in values.items()
+            }
             with self._metrics.open("a", encoding="utf-8") as stream:
-                stream.write(json.dumps(values) + "\n")
+                stream.write(json.dumps(told) + "\n")
 
 
 def _forget_after(metrics: Path, update: int) -> None:

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import mtkit
+from mtkit.checkpoint import Run
 from mtkit.config.schema import Config, Section
 from mtkit.data.folder import PreparedData
 from mtkit.support.errors import UserError
@@ -26,12 +27,11 @@ FREE = (
     "training.validation.",
     "training.checkpoints.",
 )
-"""What may change when a run is resumed. The text itself is checked by the vocabulary's fingerprint."""
+"""What may change when a run is resumed. The prepared text itself is checked by its fingerprints."""
 
 
 def provenance(config: Config, data: PreparedData) -> dict[str, object]:
     """Command, versions, commit, seed and fingerprints of a run that begins now."""
-    train = data.report.splits["train"]
     return {
         "command": sys.argv,
         "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
@@ -40,9 +40,14 @@ def provenance(config: Config, data: PreparedData) -> dict[str, object]:
         "python": platform.python_version(),
         "packages": {name: importlib.metadata.version(name) for name in PACKAGES},
         "seed": config.training.seed,
-        "data": {"source_sha256": train.source_sha256, "target_sha256": train.target_sha256, "pairs": train.lines},
+        "data": _fingerprints(data),
         "vocabulary": data.report.vocabulary_fingerprint,
     }
+
+
+def _fingerprints(data: PreparedData) -> dict[str, str | int]:
+    train = data.report.splits["train"]
+    return {"source_sha256": train.source_sha256, "target_sha256": train.target_sha256, "pairs": train.lines}
 
 
 def _commit() -> str | None:
@@ -55,6 +60,16 @@ def _commit() -> str | None:
     except (OSError, subprocess.CalledProcessError):
         return None
     return found.stdout.strip()
+
+
+def check_same_data(run: Run, data: PreparedData) -> None:
+    """UserError if the training text of `data` is not the one that `run` began with."""
+    before, now = run.provenance().get("data"), _fingerprints(data)
+    if before != now:
+        raise UserError(
+            f"{data.folder}: its training text is not the one of {run.folder} (the run has {before}, now {now}): "
+            "resume with the data it began with, or begin another run"
+        )
 
 
 def check_same_run(old: Config, new: Config) -> None:

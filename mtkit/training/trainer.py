@@ -9,6 +9,7 @@ import math
 import signal
 import sys
 import time
+import warnings
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from types import FrameType
@@ -27,7 +28,7 @@ from mtkit.training.feed import Feed, Update
 from mtkit.training.loss import TranslationLoss
 from mtkit.training.optimization import build_optimizer, load_moments, moments, step
 from mtkit.training.progress import Progress, Window
-from mtkit.training.provenance import check_same_run, provenance
+from mtkit.training.provenance import check_same_data, check_same_run, provenance
 from mtkit.training.schedule import learning_rate
 from mtkit.training.validation import ALIKE, Findings, Validator
 
@@ -51,6 +52,7 @@ class Trainer:
         self._optimizer = build_optimizer(self._model, self._training.optimizer)
         self._done = 0  # updates
         self._scores = State(0)  # the latest validation's
+        self._best = self._scores.goodness  # of any validation
         self._skipped = 0  # updates in a row
         self._stop_signal = 0
 
@@ -88,9 +90,12 @@ class Trainer:
             self._say(f"{run.folder}: has no complete checkpoint yet, beginning again")
             return
         check_vocabulary(checkpoint, self._vocabulary, str(self._data.folder / VOCABULARY))
+        saved = checkpoint.optimizer_tensors()
+        check_same_data(run, self._data)
         load_weights(self._model, checkpoint)
-        load_moments(self._optimizer, self._model, checkpoint.optimizer_tensors())
+        load_moments(self._optimizer, self._model, saved)
         self._done, self._scores = checkpoint.state.step, checkpoint.state
+        self._best = max(found.state.goodness for found in run.checkpoints() if found.state.step <= self._done)
         self._say(f"resumed {checkpoint.folder} at update {self._done}")
 
     def run(self, run: Run) -> None:
@@ -100,18 +105,19 @@ class Trainer:
         module = TranslationLoss(self._model, self._training.label_smoothing)
         wrapped: nn.Module = module
         if self._processes.count > 1:
-            wrapped = DistributedDataParallel(
-                module,
-                device_ids=[self._device.index] if self._device.type == "cuda" else None,
-                broadcast_buffers=False,
-                gradient_as_bucket_view=True,
-            )
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", FutureWarning)  # newer versions of torch rename broadcast_buffers
+                wrapped = DistributedDataParallel(
+                    module,
+                    device_ids=[self._device.index] if self._device.type == "cuda" else None,
+                    broadcast_buffers=False,
+                    gradient_as_bucket_view=True,
+                )
         with self._signals(), contextlib.closing(progress), contextlib.closing(self._feed.updates(self._done + 1)) as feed:
             self._loop(run, progress, wrapped, feed)
 
     def _loop(self, run: Run, progress: Progress, module: nn.Module, feed: Generator[Update]) -> None:
         window, sums = Window(), torch.zeros(2, device=self._device)
-        saved = self._done
         while self._done < self._training.updates:
             update = next(feed)
             sums += self._learn(update, module, window, progress)
@@ -131,13 +137,11 @@ class Trainer:
                 self._validate(progress)
             if saving:
                 self._save(run)
-                saved = number
             window.aside += time.perf_counter() - aside
             if stopping:
                 progress.say(f"stopped by a signal at update {number}; go on with --resume")
                 return
-        if saved == self._training.updates:
-            progress.say(f"trained {self._done} updates; the model is in {run.folder}")
+        progress.say(f"trained {self._done} updates; the model is in {run.folder}")
 
     def _learn(self, update: Update, module: nn.Module, window: Window, progress: Progress) -> torch.Tensor:
         """One optimiser update. Returns the sums of loss and negative log-likelihood over this process's tokens."""
@@ -179,8 +183,8 @@ class Trainer:
         findings: Findings = self._validator(self._model)
         bleu = findings.bleu.value if findings.bleu else None
         scores = State(self._done, loss=findings.loss, bleu=bleu)
-        best = self._scores.loss is None or scores.goodness > self._scores.goodness
-        self._scores = scores
+        best = scores.goodness > self._best
+        self._scores, self._best = scores, max(self._best, scores.goodness)
         signature = f"{findings.bleu.signature} | {findings.bleu.test_set}" if findings.bleu else ""
         progress.validation(self._done, findings.loss, bleu, signature, time.perf_counter() - begin, best)
         for sample in findings.samples:
@@ -213,7 +217,7 @@ class Trainer:
             if self._stop_signal:
                 raise KeyboardInterrupt
             self._stop_signal = number
-            print("stopping after this update (once more to stop at once)", file=sys.stderr)
+            self._say("stopping after this update (once more to stop at once)")
 
         old = {number: signal.signal(number, handle) for number in (signal.SIGTERM, signal.SIGINT)}
         try:
@@ -225,7 +229,7 @@ class Trainer:
     def _announce(self, run: Run) -> None:
         training = self._training
         weights = parameter_count(self._model)
-        per_update = max(1, round(training.update_tokens / training.micro_batch_tokens))
+        per_update = training.update_tokens // training.micro_batch_tokens
         kept = training.checkpoints.keep_last + training.checkpoints.keep_best + 1
         self._say(
             f"{self._device} x {self._processes.count} | {weights / 1e6:.1f} M weights | {training.precision} | "

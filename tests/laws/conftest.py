@@ -1,6 +1,5 @@
 """A small model of every combination of variants: what the laws of the model are tried on."""
 
-from collections.abc import Iterator
 from itertools import product
 
 import pytest
@@ -25,12 +24,3 @@ def model(request: pytest.FixtureRequest) -> Transformer:
     for weight in model.parameters():
         torch.nn.init.normal_(weight, std=0.3)
     return model
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread() -> Iterator[None]:
-    """Work is shared out at a loss where a model is as small as here."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)

@@ -1,0 +1,172 @@
+"""`mtkit evaluate` as a user meets it: models and files, signed scores, and what does not go together (E1, E2, E3, E6)."""
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import sacrebleu
+
+Done = subprocess.CompletedProcess[str]
+
+
+@pytest.fixture
+def home(toy_corpus: Path, toy_run: Path, tmp_path: Path) -> Path:
+    """A folder with the corpus, `data/toy` and `runs/toy`; the run's config names the data as a user's does."""
+    shutil.copytree(toy_corpus, tmp_path, dirs_exist_ok=True)
+    config = tmp_path / "runs" / "toy" / "config.yaml"
+    config.write_text(config.read_text().replace(str(toy_corpus / "data" / "toy"), "data/toy"))
+    return tmp_path
+
+
+@pytest.fixture
+def evaluate(mtkit: Callable[..., Done], home: Path) -> Callable[..., Done]:
+    """evaluate(*arguments) in `home`."""
+    return lambda *arguments: mtkit(home, "evaluate", "--device", "cpu", *arguments)
+
+
+Call = Callable[..., Done]
+
+
+def scores(done: Done) -> list[dict[str, dict[str, object]]]:
+    """Of each system in JSON output: metric -> what is told of it."""
+    assert done.returncode == 0, done.stderr
+    return [{found["metric"]: found for found in system["scores"]} for system in json.loads(done.stdout)]
+
+
+def test_the_newest_run_on_the_test_text_of_its_data(evaluate: Call, home: Path) -> None:
+    done = evaluate()
+    assert done.returncode == 0, done.stderr
+    name, bleu, chrf = done.stdout.splitlines()
+    assert name == "runs/toy"
+    signature = rf"version:{re.escape(sacrebleu.__version__)}"
+    assert re.fullmatch(rf"  BLEU = [\d.]+ .* \| nrefs:1\|.*\|tok:13a\|.*{signature} \| test of toy, 40 lines", bleu)
+    assert re.fullmatch(rf"  chrF2 = [\d.]+ \| nrefs:1\|.*{signature} \| test of toy, 40 lines", chrf)
+    first, *_, last = done.stderr.splitlines()
+    assert first.endswith("translating test of toy, 40 lines")
+    (kept,) = (home / "runs" / "toy" / "translations").iterdir()
+    assert last == f"kept the translation in {kept.relative_to(home)}"
+    step = re.search(r"update (\d+): ", first)
+    assert step
+    assert kept.name == f"test-of-toy.step-{int(step[1]):08d}.de"
+    lines = kept.read_text("utf-8").splitlines()
+    reference = (home / "test.de").read_text().splitlines()
+    assert f"BLEU = {sacrebleu.corpus_bleu(lines, [reference]).score:.2f} " in bleu
+    again = evaluate("--hypothesis", str(kept), "--reference", "test.de")
+    assert again.stdout.splitlines()[1].split(" | ")[0] == bleu.split(" | ")[0]
+
+
+def test_json(evaluate: Call) -> None:
+    done = evaluate("--model", "runs/toy", "--format", "json", "--set", "evaluation.metrics=[bleu, ter]")
+    (system,) = json.loads(done.stdout)
+    assert system["system"] == "runs/toy"
+    assert [found["metric"] for found in system["scores"]] == ["bleu", "ter"]
+    for found in system["scores"]:
+        assert found.keys() == {"metric", "value", "summary", "signature", "test_set", "sentences"}
+        assert (found["test_set"], found["sentences"]) == ("test of toy", 40)
+
+
+def test_the_score_of_a_validation_is_that_of_its_checkpoint(evaluate: Call, mtkit: Call, home: Path) -> None:
+    records = [json.loads(line) for line in (home / "runs/toy/metrics.jsonl").read_text().splitlines()]
+    logged = {record["update"]: record for record in records if "validation_bleu" in record}
+    assert sorted(logged) == [20, 40, 60]
+    files = ["--source", "data/toy/validation.en", "--reference", "data/toy/validation.de"]
+    for update in (40, 60):
+        done = evaluate("--model", f"runs/toy/checkpoints/step-{update:08d}", *files, "--format", "json")
+        found = scores(done)[0]["bleu"]
+        assert found["value"] == pytest.approx(logged[update]["validation_bleu"], abs=0.01)
+        assert logged[update]["signature"] == f"{found['signature']} | validation, 40 lines"
+    assert logged[60]["validation_bleu"] > 1.0  # or equality would mean nothing
+    done = mtkit(home, "translate", "--device", "cpu", "--model", "runs/toy/checkpoints/step-00000060", "--input", files[1])
+    reference = (home / files[3]).read_text().splitlines()
+    own = sacrebleu.corpus_bleu(done.stdout.splitlines(), [reference]).score
+    assert own == pytest.approx(logged[60]["validation_bleu"], abs=0.01)
+
+
+def test_several_models_and_decoding_options(evaluate: Call) -> None:
+    models = [f"runs/toy/checkpoints/step-{update:08d}" for update in (20, 60)]
+    done = evaluate(*(part for model in models for part in ("--model", model)), "--format", "json")
+    assert [system["system"] for system in json.loads(done.stdout)] == models
+    early, late = scores(done)
+    assert early["chrf"]["value"] != late["chrf"]["value"]
+    (greedy,) = scores(evaluate("--model", models[1], "--format", "json", "--set", "decoding.beam_size=1"))
+    assert greedy["chrf"]["value"] != late["chrf"]["value"]
+
+
+def test_files_of_translations_need_no_model(evaluate: Call, home: Path) -> None:
+    shutil.rmtree(home / "runs")
+    (home / "second.de").write_text((home / "test.de").read_text().replace("bako", "timu"))
+    done = evaluate("--hypothesis", "test.de", "--hypothesis", "second.de", "--reference", "test.de", "--format", "json")
+    perfect, second = scores(done)
+    assert perfect["bleu"]["value"] == pytest.approx(100.0)
+    assert 10.0 < float(str(second["bleu"]["value"])) < 100.0
+    assert done.stderr == ""
+    done = evaluate("--hypothesis", "second.de", "--reference", "test.de", "--reference", "second.de", "--format", "json")
+    (two,) = scores(done)
+    assert two["bleu"]["value"] == pytest.approx(100.0)
+    assert "nrefs:2" in str(two["bleu"]["signature"])
+
+
+@pytest.mark.parametrize("lines", [39, 41])
+def test_line_counts_that_differ_are_refused(evaluate: Call, home: Path, lines: int) -> None:
+    text = [*(home / "test.de").read_text().splitlines(), "one more\u2028which is one line"]
+    (home / "other.de").write_text("".join(f"{line}\n" for line in text[:lines]))
+    done = evaluate("--hypothesis", "other.de", "--reference", "test.de", "--reference", "other.de")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"Error: other.de: hypotheses {lines} lines, reference test.de 40 lines: ")
+    done = evaluate("--source", "test.en", "--reference", "test.de", "--reference", "other.de")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines()[-1] == f"Error: line counts differ: test.en 40 lines, other.de {lines} lines"
+    assert not (home / "runs" / "toy" / "translations").exists(), "nothing is translated in vain"
+
+
+def test_unfinished_text_is_warned_of(evaluate: Call, home: Path) -> None:
+    (home / "pieces.de").write_text((home / "test.de").read_text().replace(" ", "@@ "))
+    done = evaluate("--hypothesis", "pieces.de", "--reference", "test.de")
+    assert done.returncode == 0
+    assert done.stderr.startswith("WARNING: pieces.de: 40 of 40 hypotheses do not look like finished text")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--model", "runs/toy", "--hypothesis", "test.de"], "Give either --model or --hypothesis, not both."),
+        (
+            ["--test-set", "wmt13", "--reference", "test.de"],
+            "Give either --test-set or --source and --reference, not both.",
+        ),
+        (["--test-set", "wmt13", "--source", "test.en"], "Give either --test-set or --source and --reference, not both."),
+        (["--source", "test.en"], "--source needs a --reference to compare with."),
+        (["--reference", "test.de"], "--reference needs the --source to translate, or a --hypothesis."),
+        (["--hypothesis", "test.de"], "--hypothesis needs a --reference or a --test-set to compare with."),
+        (["--test-set", "newstest2041"], "unknown test set 'newstest2041' for en-de"),
+        (["--hypothesis", "none.de", "--reference", "test.de"], "/none.de: no such file"),
+        (["--source", "none.en", "--reference", "test.de"], "/none.en: no such file"),
+        (["--model", "data"], "data: not a run folder (no config.yaml in it)"),
+        (["--set", "data.folder=none"], "none: not a prepared data folder"),
+        (["--set", "evaluation.metrics=blue"], "evaluation.metrics"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(evaluate: Call, arguments: list[str], message: str) -> None:
+    done = evaluate(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr.splitlines()[-1]
+    assert done.stderr.count("Error: ") == 1
+
+
+def test_a_run_folder_that_cannot_be_written_costs_no_score(evaluate: Call, home: Path) -> None:
+    (home / "runs" / "toy" / "translations").write_text("in the way")
+    done = evaluate()
+    assert done.returncode == 0, done.stderr
+    assert "BLEU = " in done.stdout
+    assert "WARNING: the translation could not be kept: " in done.stderr
+
+
+def test_without_a_run_it_says_what_to_do(evaluate: Call, home: Path) -> None:
+    shutil.rmtree(home / "runs")
+    told = f"Error: no trained model below {home}/runs: run mtkit train first, or name one with --model RUN\n"
+    done = evaluate()
+    assert (done.returncode, done.stderr) == (2, told)

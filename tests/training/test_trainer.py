@@ -1,0 +1,290 @@
+"""The training loop around the laws: non-finite gradients, signals, messages, what may be resumed (R1, R5, R6, R10, R13)."""
+
+import json
+import math
+import os
+import re
+import shutil
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from mtkit.checkpoint import Run
+from mtkit.config.loader import load_config
+from mtkit.data.batching import Batch
+from mtkit.data.folder import PreparedData
+from mtkit.data.preparation import prepare
+from mtkit.support.distributed import Processes
+from mtkit.support.errors import UserError
+from mtkit.training import optimization, trainer
+from mtkit.training.loss import TranslationLoss
+from mtkit.training.trainer import Trainer
+from mtkit.training.validation import Findings, Validator
+
+Short = Callable[..., Run]
+
+
+@pytest.fixture
+def short(train: Callable[..., Run], toy_corpus: Path, toy_data: Path) -> Short:
+    """short(run folder, *overrides, data=..., resume=False): four updates of one micro-batch, a checkpoint after each."""
+
+    def call(folder: Path, *overrides: str, data: Path = toy_data, resume: bool = False) -> Run:
+        few = ("updates=4", "micro_batch_tokens=600", "log_interval=1", "checkpoints.interval=1", "validation.interval=1000")
+        options = [*(f"training.{option}" for option in (*few, "validation.bleu=false")), *overrides]
+        return train(toy_corpus / "toy.yaml", options, data, folder, resume=resume)
+
+    return call
+
+
+def content(run: Run, step: int) -> dict[str, Tensor]:
+    """Weights and moments after update `step`."""
+    (found,) = [checkpoint for checkpoint in run.checkpoints() if checkpoint.state.step == step]
+    tensors = found.model_tensors() | found.optimizer_tensors()
+    return {name: tensor.clone() for name, tensor in tensors.items()}  # what was loaded is the file itself, mapped
+
+
+def equal(left: dict[str, Tensor], right: dict[str, Tensor]) -> bool:
+    return left.keys() == right.keys() and all(torch.equal(left[name], right[name]) for name in left)
+
+
+def break_updates(monkeypatch: pytest.MonkeyPatch, is_broken: Callable[[int], bool]) -> None:
+    """Makes the loss of some updates infinite."""
+    seen = 0
+
+    class Broken(TranslationLoss):
+        def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
+            nonlocal seen
+            seen += 1
+            loss, likelihood = super().forward(batch)
+            return loss * math.inf if is_broken(seen) else loss, likelihood
+
+    monkeypatch.setattr(trainer, "TranslationLoss", Broken)
+
+
+def test_it_says_what_it_does(short: Short, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = short(tmp_path / "run", "training.validation.interval=2", "training.validation.bleu=true")
+    first, *told = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(
+        rf"cpu x 1 \| 0\.0 M weights \| float32 \| update = 1 micro-batches of 600 tokens on each side \| "
+        rf"{run.folder} will need up to 0\.\d GB",
+        first,
+    )
+    assert [line.split(" | ")[0] for line in told if line.startswith(("update", "validation"))] == [
+        "update 1/4",
+        "update 2/4",
+        "validation at update 2",
+        "update 3/4",
+        "update 4/4",
+        "validation at update 4",
+    ]
+    assert told[-1] == f"trained 4 updates; the model is in {run.folder}"
+    source, translation, reference = (re.match(r"  (\w+) +(.*)", line) for line in told[3:6])
+    assert source is not None
+    assert translation is not None
+    assert reference is not None
+    assert (source[1], translation[1], reference[1]) == ("source", "translation", "reference")
+    assert reference[2].split() == source[2].split()[::-1]
+    scored = [
+        found.state.step for found in run.checkpoints() if found.state.bleu is not None and found.state.loss is not None
+    ]
+    assert scored == [2, 4]
+    assert json.loads((run.folder / "provenance.json").read_text())["seed"] == 1
+
+
+def test_a_gradient_that_is_not_finite_skips_the_update(
+    short: Short, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    break_updates(monkeypatch, lambda number: number in (2, 3))
+    run = short(tmp_path / "run")
+    warnings = [line for line in capsys.readouterr().err.splitlines() if line.startswith("WARNING: ")]
+    assert warnings == [
+        f"WARNING: update {number} skipped: its gradient is not finite (harmless if rare)" for number in (2, 3)
+    ]
+    assert equal(content(run, 1), content(run, 3))
+    assert not equal(content(run, 3), content(run, 4))
+    assert all(tensor.isfinite().all() for tensor in content(run, 4).values())
+
+
+def test_too_many_in_a_row_end_the_run(short: Short, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    break_updates(monkeypatch, lambda number: number >= 2 and number != 10)
+    with pytest.raises(
+        RuntimeError, match=r"not finite for 20 updates in a row, up to update 30: try a lower learning rate"
+    ):
+        short(tmp_path / "run", "training.updates=1000", "training.checkpoints.interval=5")
+    newest = Run(tmp_path / "run").latest()
+    assert newest is not None
+    assert newest.state.step == 25
+    assert all(tensor.isfinite().all() for tensor in newest.model_tensors().values())
+
+
+def signal_after(monkeypatch: pytest.MonkeyPatch, update: int, *numbers: int) -> None:
+    """Sends this process signals within update `update`."""
+    real, done = optimization.step, 0
+
+    def step(*arguments: Any) -> float:
+        nonlocal done
+        done += 1
+        if done == update:
+            for number in numbers:
+                os.kill(os.getpid(), number)
+        return real(*arguments)
+
+    monkeypatch.setattr(trainer, "step", step)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_run_after_the_update(
+    short: Short, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], number: int
+) -> None:
+    before = signal.getsignal(number)
+    signal_after(monkeypatch, 3, number)
+    run = short(tmp_path / "run", "training.checkpoints.interval=1000", "training.validation.interval=1")
+    told = capsys.readouterr().err.splitlines()
+    assert "stopping after this update (once more to stop at once)" in told
+    assert told[-1] == "stopped by a signal at update 3; go on with --resume"
+    assert [found.state.step for found in run.checkpoints()] == [3]
+    assert signal.getsignal(number) == before
+
+
+def test_a_second_signal_ends_it_at_once(short: Short, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    signal_after(monkeypatch, 3, signal.SIGTERM, signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        short(tmp_path / "run")
+    assert [found.state.step for found in Run(tmp_path / "run").checkpoints()] == [1, 2]
+
+
+def validations(monkeypatch: pytest.MonkeyPatch, losses: list[float], *, alike: float = 0.0) -> None:
+    """Lets validation find these losses, one after the other."""
+
+    def find(self: object, model: object) -> Findings:
+        return Findings(losses.pop(0), None, (), alike)
+
+    monkeypatch.setattr(Validator, "__call__", find)
+
+
+def test_the_best_is_that_of_the_whole_run(
+    short: Short, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    validations(monkeypatch, [5.0, 3.0, 4.0, 3.5, 3.2, 2.0])
+    short(tmp_path / "run", "training.validation.interval=1")
+    run = short(tmp_path / "run", "training.validation.interval=1", "training.updates=6", resume=True)
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("validation at")]
+    assert [line.endswith(" | best so far") for line in lines] == [True, True, False, False, False, True]
+    best = run.best()
+    assert best is not None
+    assert best.state.step == 6
+
+
+def test_the_best_checkpoint_is_kept(short: Short, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    validations(monkeypatch, [5.0, 3.0, 4.0, 4.0])
+    keep = ("training.checkpoints.keep_last=1", "training.checkpoints.keep_best=1")
+    run = short(tmp_path / "run", "training.validation.interval=1", *keep)
+    assert [found.state.step for found in run.checkpoints()] == [2, 4]
+
+
+@pytest.mark.parametrize(("alike", "warnings"), [(0.9, 0), (0.95, 1)])
+def test_translations_that_are_all_alike_are_warned_of(
+    short: Short,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    alike: float,
+    warnings: int,
+) -> None:
+    validations(monkeypatch, [5.0], alike=alike)
+    short(tmp_path / "run")
+    told = capsys.readouterr().err
+    assert told.count("WARNING: 95% of the translations are identical: the learning rate may be too high") == warnings
+    assert told.count("WARNING") == warnings
+
+
+def test_a_damaged_checkpoint_is_named_and_the_one_before_it_resumed(
+    short: Short, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = short(tmp_path / "run")
+    whole = content(run, 4)
+    for step, name in ((4, "model.safetensors"), (3, "state.json")):
+        file = run.checkpoint_folder / f"step-0000000{step}" / name
+        file.write_bytes(file.read_bytes()[:-100])
+    capsys.readouterr()
+    short(tmp_path / "run", resume=True)
+    told = capsys.readouterr().err.splitlines()
+    assert [line.split(": ")[1].removeprefix(f"{run.checkpoint_folder}/") for line in told if "WARNING" in line] == [
+        "step-00000004/model.safetensors",
+        "step-00000003/state.json",
+    ]
+    assert f"resumed {run.checkpoint_folder}/step-00000002 at update 2" in told
+    assert equal(content(run, 4), whole)
+    assert all(found.damage() is None for found in run.checkpoints())
+
+
+def test_a_run_that_was_killed_before_its_first_checkpoint_begins_again(
+    short: Short, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = short(tmp_path / "run")
+    whole = content(run, 4)
+    shutil.rmtree(run.checkpoint_folder)
+    capsys.readouterr()
+    short(tmp_path / "run", resume=True)
+    assert "has no complete checkpoint yet, beginning again" in capsys.readouterr().err
+    assert equal(content(run, 4), whole)
+    updates = [json.loads(line)["update"] for line in (run.folder / "metrics.jsonl").read_text().splitlines()]
+    assert updates == [1, 2, 3, 4, 4]  # the last is its validation
+
+
+def test_a_finished_run_can_be_resumed_and_stays_as_it_is(
+    short: Short, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = short(tmp_path / "run")
+    state = (run.checkpoint_folder / "step-00000004" / "state.json").stat()
+    for updates in (4, 2):
+        short(tmp_path / "run", f"training.updates={updates}", resume=True)
+        assert capsys.readouterr().err.splitlines()[-1] == f"trained 4 updates; the model is in {run.folder}"
+    assert (run.checkpoint_folder / "step-00000004" / "state.json").stat() == state
+
+
+def test_other_settings_are_refused_with_both_values(short: Short, tmp_path: Path) -> None:
+    short(tmp_path / "run")
+    with pytest.raises(UserError) as caught:
+        short(tmp_path / "run", "model.d_model=64", "training.optimizer.beta2=0.99", resume=True)
+    assert str(caught.value).splitlines() == [
+        "cannot resume with other settings:",
+        "model.d_model: the run has 32, now 64",
+        "training.optimizer.beta2: the run has 0.98, now 0.99",
+    ]
+
+
+@pytest.fixture
+def other_data(toy_corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """other_data(*overrides): the toy corpus, prepared another way."""
+
+    def call(*overrides: str) -> Path:
+        monkeypatch.chdir(toy_corpus)
+        prepare(load_config("toy.yaml", overrides), tmp_path / "other")
+        return tmp_path / "other"
+
+    return call
+
+
+def test_other_text_is_refused(short: Short, tmp_path: Path, other_data: Callable[..., Path]) -> None:
+    short(tmp_path / "run")
+    data = other_data("cleaning.max_tokens=3")  # the vocabulary is the same
+    with pytest.raises(UserError, match=rf"^{data}: its training text is not the one of {tmp_path}/run .*'pairs': 1000"):
+        short(tmp_path / "run", data=data, resume=True)
+
+
+def test_another_vocabulary_is_refused(
+    short: Short, tmp_path: Path, toy_run: Path, toy_corpus: Path, other_data: Callable[..., Path]
+) -> None:
+    short(tmp_path / "run")
+    data = other_data("vocabulary.size=320")
+    with pytest.raises(UserError, match=rf"^vocabulary differs: checkpoint {tmp_path}/run/.*, {data}/vocabulary.model has "):
+        short(tmp_path / "run", data=data, resume=True)
+    fresh = Trainer(load_config(str(toy_corpus / "toy.yaml")), PreparedData.open(data), torch.device("cpu"), Processes())
+    with pytest.raises(UserError, match=r"^vocabulary differs: "):
+        fresh.start_from(toy_run)
