@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+TESTABLE := $(VENV)/.installed-test
 DEVICES ?= 8
 
 .DEFAULT_GOAL := help
@@ -14,10 +15,17 @@ help: ## list the targets
 
 install: $(INSTALLED) ## make .venv with mtkit and all it needs
 
+# Without compiling: what is imported is compiled then, and the rest of torch never is.
+PIP = $(BIN)/pip install --disable-pip-version-check --quiet --no-compile --constraint constraints.txt --editable
+
 $(INSTALLED): pyproject.toml constraints.txt
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mtkit needs Python 3.11 or newer; say which with make PYTHON=...")'
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mtkit needs Python 3.11 or newer; say which with make PYTHON=...")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --disable-pip-version-check --quiet --constraint constraints.txt --editable '.[test]'
+	$(PIP) .
+	@touch $@
+
+$(TESTABLE): $(INSTALLED)
+	$(PIP) '.[test]'
 	@touch $@
 
 demo: $(INSTALLED) ## the whole work on a generated corpus, in five minutes on two cores
@@ -26,23 +34,23 @@ demo: $(INSTALLED) ## the whole work on a generated corpus, in five minutes on t
 multi30k: $(INSTALLED) ## image captions from English to German: a real small model, in an hour on two cores
 	PATH="$(CURDIR)/$(BIN):$$PATH" scripts/multi30k.sh
 
-test: $(INSTALLED) ## the test suite without the tests marked slow
+test: $(TESTABLE) ## the test suite without the tests marked slow
 	$(BIN)/python -m pytest -m 'not slow' $(ARGS)
 
-test-slow: $(INSTALLED) ## the tests that take minutes
+test-slow: $(TESTABLE) ## the tests that take minutes
 	$(BIN)/python -m pytest -m slow --timeout 3600 $(ARGS)
 
-check: $(INSTALLED) ## lint, types, and how the house is built
+check: $(TESTABLE) ## lint, types, and how the house is built
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --config setup.cfg
 
-format: $(INSTALLED) ## put the source in shape
+format: $(TESTABLE) ## put the source in shape
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(INSTALLED) ## speed and memory, one JSON line each, ratios against a baseline of the same run
+bench: $(TESTABLE) ## speed and memory, one JSON line each, ratios against a baseline of the same run
 	$(BIN)/python scripts/bench_prepare.py
 	$(BIN)/python scripts/bench_train.py
 	$(BIN)/python scripts/bench_translate.py

@@ -63,6 +63,9 @@ def evaluate(
     from mtkit.evaluation.scores import hypothesis_warnings, score
 
     _check_choice(models, hypotheses, test_set, source, references)
+    for override in overrides:
+        if override.partition(".")[0] in ("cleaning", "vocabulary", "model", "training"):
+            raise UserError(f"--set {override}: evaluate only has use for the sections data, decoding and evaluation")
     results = []
     for name, lines, config, material in _systems(models, hypotheses, test_set, source, references, overrides, device):
         for warning in hypothesis_warnings(lines):

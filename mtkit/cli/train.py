@@ -91,7 +91,7 @@ def _launch(devices: int) -> None:
         logging.getLogger(name).setLevel(logging.CRITICAL)  # the processes tell what is wrong
     command = ["--standalone", "--nproc_per_node", str(devices), "-m", "mtkit", *sys.argv[1:]]
     try:
-        launcher.run(launcher.parse_args(command))
+        launcher.run(launcher.parse_args(command))  # type: ignore[no-untyped-call]
     except SignalException:
         return  # the processes have got it too, and stopped after their update
     except ChildFailedError as failed:

@@ -35,6 +35,10 @@ def average(run: Run, checkpoints: Sequence[Checkpoint], output: Path) -> Run:
     """Writes a run folder `output` whose one checkpoint holds the mean weights, summed in float64 in the order of steps."""
     if output.exists():
         raise UserError(f"{output}: exists already: delete it, or name another folder with --output")
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{output}: cannot be made ({error.strerror}): name another folder with --output") from None
     sums: dict[str, torch.Tensor] = {}
     kinds: dict[str, torch.dtype] = {}
     for checkpoint in checkpoints:

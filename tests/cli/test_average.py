@@ -70,11 +70,13 @@ def test_it_translates_and_cannot_be_trained_further(average: Call, mtkit: Call,
         (["runs/toy", "--last", "0"], "--last"),
         (["runs/toy", "--last", "2", "--best", "2"], "Give one of --last, --best and --steps."),
         (["runs/toy", "--output", "runs/toy"], "runs/toy: exists already: delete it, or name another folder with --output"),
+        (["runs/toy", "--output", "file/mean"], "file/mean: cannot be made ("),
         (["runs"], "runs: not a run folder (no config.yaml in it)"),
         ([], "Missing argument 'RUN'."),
     ],
 )
 def test_mistakes_are_told_and_leave_nothing(average: Call, home: Path, arguments: list[str], message: str) -> None:
+    (home / "file").touch()
     before = set(home.rglob("*"))
     done = average(*arguments)
     assert (done.returncode, done.stdout) == (2, "")

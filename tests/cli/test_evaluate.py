@@ -148,6 +148,7 @@ def test_unfinished_text_is_warned_of(evaluate: Call, home: Path) -> None:
         (["--model", "data"], "data: not a run folder (no config.yaml in it)"),
         (["--set", "data.folder=none"], "none: not a prepared data folder"),
         (["--set", "evaluation.metrics=blue"], "evaluation.metrics"),
+        (["--set", "training.updates=3"], "--set training.updates=3: evaluate only has use for the sections data, "),
     ],
 )
 def test_what_does_not_go_together_is_refused(evaluate: Call, arguments: list[str], message: str) -> None:
