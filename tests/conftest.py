@@ -14,10 +14,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import hypothesis
 import pytest
 
 if TYPE_CHECKING:
     from mtkit.checkpoint import Run
+
+# The same examples in each run, however slow the machine is.
+hypothesis.settings.register_profile(
+    "mtkit", deadline=None, derandomize=True, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("mtkit")
 
 ROOT = Path(__file__).parents[1]
 

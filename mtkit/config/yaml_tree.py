@@ -44,6 +44,14 @@ class _Loader(yaml.SafeLoader):
 class Dumper(yaml.SafeDumper):
     """Quotes text that YAML 1.1 or 1.2 would read as something else."""
 
+    def represent_str(self, data: str) -> yaml.ScalarNode:
+        """Text with a line break in it only survives between double quotes, where it is escaped."""
+        breaks = any(character in data for character in "\n\r\x85\u2028\u2029\ufeff")
+        return self.represent_scalar(_TAG + "str", data, style='"' if breaks else None)
+
+
+Dumper.add_representer(str, Dumper.represent_str)
+
 
 for _name, _pattern, _first in _RESOLVERS:
     _Loader.add_implicit_resolver(_TAG + _name, re.compile(rf"(?:{_pattern})\Z"), _first)

@@ -45,7 +45,7 @@ def configs(draw: st.DrawFn) -> Config:
         hypothesis.reject()
 
 
-@hypothesis.settings(max_examples=100, deadline=None, suppress_health_check=[hypothesis.HealthCheck.filter_too_much])
+@hypothesis.settings(max_examples=100, suppress_health_check=list(hypothesis.HealthCheck))
 @hypothesis.given(configs())
 def test_a_dumped_config_reads_back_equal(tmp_path_factory: pytest.TempPathFactory, config: Config) -> None:
     file = tmp_path_factory.getbasetemp() / "dumped.yaml"
