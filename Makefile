@@ -51,9 +51,9 @@ format: $(TESTABLE) ## put the source in shape
 	$(BIN)/ruff format .
 
 bench: $(TESTABLE) ## speed and memory, one JSON line each, ratios against a baseline of the same run
-	$(BIN)/python scripts/bench_prepare.py
-	$(BIN)/python scripts/bench_train.py
-	$(BIN)/python scripts/bench_translate.py
+	OMP_WAIT_POLICY=PASSIVE $(BIN)/python scripts/bench_prepare.py
+	OMP_WAIT_POLICY=PASSIVE $(BIN)/python scripts/bench_train.py
+	OMP_WAIT_POLICY=PASSIVE $(BIN)/python scripts/bench_translate.py
 
 reference: $(INSTALLED) ## write configs/reference.yaml anew from the schema
 	$(BIN)/python -m mtkit.config.reference > configs/reference.yaml

@@ -107,9 +107,9 @@ def main() -> None:
     """Prints one JSON line a size."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", nargs="+", choices=SIZES, default=["tiny"])
-    parser.add_argument("--updates", type=int, default=12, help="updates of each in a round")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--tokens", type=int, default=4096, help="padded tokens of an update on each side")
+    parser.add_argument("--updates", type=int, default=4, help="updates of each in a round")
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--tokens", type=int, default=2048, help="padded tokens of an update on each side")
     parser.add_argument("--vocabulary", type=int, default=10_000)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:

@@ -48,8 +48,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", metavar="RUN", help="trained run; default: a random tiny model")
     parser.add_argument("--input", metavar="FILE", help="text to translate; default: made-up sentences of 12 words")
-    parser.add_argument("--lines", type=int, default=100)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--lines", type=int, default=40)
+    parser.add_argument("--rounds", type=int, default=2)
     options = parser.parse_args()
     model, vocabulary = chosen(options.model)
     import numpy as np
