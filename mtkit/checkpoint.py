@@ -9,6 +9,7 @@ sha256 of its other files, and nothing is pickled. Knows nothing of how training
 
 import fcntl
 import json
+import math
 import re
 import shutil
 import sys
@@ -54,7 +55,11 @@ class State:
     def goodness(self) -> tuple[float, float]:
         """Larger is better: BLEU where it was measured, else the loss."""
         worst = float("-inf")
-        return (worst if self.bleu is None else self.bleu, worst if self.loss is None else -self.loss)
+
+        def known(score: float | None) -> float:
+            return worst if score is None or math.isnan(score) else score
+
+        return known(self.bleu), known(None if self.loss is None else -self.loss)
 
 
 @dataclass(frozen=True)

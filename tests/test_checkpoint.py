@@ -349,3 +349,8 @@ def test_a_damaged_provenance_is_named(run: Run, content: str | None) -> None:
     file.unlink() if content is None else file.write_text(content)
     with pytest.raises(UserError, match=rf"^{file}: missing or damaged"):
         run.provenance()
+
+
+def test_a_loss_that_is_no_number_is_never_the_best() -> None:
+    assert State(20, loss=float("nan")).goodness < State(10, loss=4.0).goodness
+    assert State(20, loss=1.0, bleu=float("nan")).goodness < State(10, loss=4.0, bleu=0.1).goodness

@@ -71,7 +71,7 @@ def train(
         if place.type == "cuda" and group.count > 1:
             place = resolve(f"cuda:{group.local_rank}")
         trainer = Trainer(settings, prepared, place, group)
-        if init_from is not None and not resume:
+        if init_from is not None:  # a checkpoint to resume from replaces these weights
             trainer.start_from(Path(init_from))
         with trainer.open(run or Path("runs") / name, resume=resume) as opened:
             trainer.run(opened)
@@ -89,7 +89,15 @@ def _launch(devices: int) -> None:
     os.environ.setdefault("OMP_NUM_THREADS", str(threads))  # the launcher would set 1
     for name in ("torch.distributed.elastic", "torch.distributed.elastic.agent.server.api"):
         logging.getLogger(name).setLevel(logging.CRITICAL)  # the processes tell what is wrong
-    command = ["--standalone", "--nproc_per_node", str(devices), "-m", "mtkit", *sys.argv[1:]]
+    command = [
+        "--standalone",
+        "--nproc_per_node",
+        str(devices),
+        "-m",
+        "--",
+        "mtkit",
+        *sys.argv[1:],
+    ]  # or --run is taken for the launcher's
     try:
         launcher.run(launcher.parse_args(command))  # type: ignore[no-untyped-call]
     except SignalException:

@@ -149,7 +149,7 @@ def launched(home: Path, *arguments: str) -> "subprocess.Popen[str]":
 def test_two_devices_share_a_run_and_stop_together(start: Call, home: Path) -> None:
     """Ctrl-C reaches the launcher, which passes it on."""
     endless = settings("training.updates=1000000", "training.log_interval=1", "training.validation.interval=1000000")
-    process = launched(home, "--devices", "2", *endless)
+    process = launched(home, "--devices", "2", "--run", "runs/toy", *endless)
     assert process.stderr is not None
     told = []
     with process.stderr:
