@@ -41,7 +41,7 @@ Tensors = Mapping[str, Tensor]
 
 @dataclass(frozen=True)
 class State:
-    """What `state.json` says of a checkpoint. Scores are those of the latest validation, none before the first."""
+    """What `state.json` says of a checkpoint. Scores are those of a validation after this very update, if there was one."""
 
     step: int  # updates done
     loss: float | None = None  # mean negative log-likelihood of the validation target tokens, nats
@@ -145,8 +145,13 @@ class Run:
 
     def best(self) -> Checkpoint | None:
         """The checkpoint with the best validation score (the newest of equals), or the latest where none was validated."""
+        ranked = self.ranked()
+        return ranked[-1] if ranked else self.latest()
+
+    def ranked(self) -> list[Checkpoint]:
+        """The validated checkpoints by score, the best last; of equals the newest is the better."""
         scored = [found for found in self.checkpoints() if found.state.bleu is not None or found.state.loss is not None]
-        return max(scored, key=lambda found: (found.state.goodness, found.state.step)) if scored else self.latest()
+        return sorted(scored, key=lambda found: (found.state.goodness, found.state.step))
 
     def save(self, state: State, model: Tensors, optimizer: Tensors | None = None) -> Checkpoint:
         """Writes one checkpoint, whole or not at all. UserError with need and room if the disk is full."""
@@ -175,11 +180,8 @@ class Run:
     def thin(self, keep_last: int, keep_best: int) -> None:
         """Deletes all but the newest `keep_last` and the best `keep_best` checkpoints."""
         found = self.checkpoints()
-        scored = [
-            checkpoint for checkpoint in found if checkpoint.state.bleu is not None or checkpoint.state.loss is not None
-        ]
-        best = sorted(scored, key=lambda checkpoint: (checkpoint.state.goodness, checkpoint.state.step))
-        keep = {checkpoint.folder for checkpoint in found[-keep_last:] + (best[-keep_best:] if keep_best else [])}
+        best = self.ranked()[-keep_best:] if keep_best else []
+        keep = {checkpoint.folder for checkpoint in found[-keep_last:] + best}
         for checkpoint in found:
             if checkpoint.folder not in keep:
                 remove_folder(checkpoint.folder)

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import torch
 import torch.nn.functional as F
-from measuring import best, peak_memory_mb, print_result, write_zipf_corpus
+from measuring import best, print_result, write_zipf_corpus
 from torch import Tensor, nn
 
 from mtkit.config.schema import Config
@@ -161,7 +161,6 @@ def measured(folder: Path, size: str, options: argparse.Namespace) -> dict[str, 
         "ratio_to_plain_torch": round(fastest["mtkit"] / fastest["plain_torch"], 3),
         "threads": torch.get_num_threads(),
         "tokens_per_update": options.tokens,
-        "memory_after_mb": peak_memory_mb(),
     }
 
 

@@ -19,6 +19,7 @@ from torch import Tensor
 from mtkit.data.batching import collate, pad, padding_mask
 from mtkit.data.vocabulary import EOS, PAD
 from mtkit.model.transformer import DecoderCache, Transformer
+from mtkit.support.device import arithmetic
 
 
 @dataclass
@@ -55,7 +56,7 @@ class Stepper:
             for model in self.models:
                 model.eval()
             # Entered around all steps of a search: autocast keeps converted weights until it is left.
-            with torch.no_grad(), torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bfloat16"):
+            with torch.no_grad(), arithmetic(self.device, self.precision):
                 yield
         finally:
             for model, mode in zip(self.models, modes, strict=True):

@@ -1,4 +1,6 @@
-"""Where tensors live: the name a user gives to a device, and the device if it is there. Never another one in silence."""
+"""Where tensors live and how they are computed with: the device that a user names, if it is there, never another one in
+silence; and the precision.
+"""
 
 import os
 import re
@@ -31,3 +33,8 @@ def _why() -> str:
         return "this torch was built without CUDA"
     chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
     return "CUDA_VISIBLE_DEVICES is not set" if chosen is None else f"CUDA_VISIBLE_DEVICES={chosen}"
+
+
+def arithmetic(device: torch.device, precision: str) -> torch.autocast:
+    """The context in which a model computes in `precision`, float32 or bfloat16; its weights stay as they are."""
+    return torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16")

@@ -12,18 +12,15 @@ from mtkit.support.files import whole_folder
 
 def choose(run: Run, *, last: int = 0, best: int = 0, steps: Sequence[int] = ()) -> list[Checkpoint]:
     """The newest `last`, the `best` by validation score, or those of the named `steps`; UserError if not all are there."""
-    found = [checkpoint for checkpoint in run.checkpoints() if not checkpoint.state.averaged]
-    have = ", ".join(str(checkpoint.state.step) for checkpoint in found) or "none"
+    candidates = run.ranked() if best else run.checkpoints()
+    found = [checkpoint for checkpoint in candidates if not checkpoint.state.averaged]
+    have = ", ".join(map(str, sorted(checkpoint.state.step for checkpoint in found))) or "none"
     if steps:
         by_step = {checkpoint.state.step: checkpoint for checkpoint in found}
         missing = [step for step in steps if step not in by_step]
         if missing:
             raise UserError(f"{run.folder}: no checkpoint of step {missing[0]}: there are {have}")
         return [by_step[step] for step in sorted(set(steps))]
-    if best:
-        found = [checkpoint for checkpoint in found if checkpoint.state.loss is not None]
-        have = ", ".join(str(checkpoint.state.step) for checkpoint in found) or "none"
-        found = sorted(found, key=lambda checkpoint: (checkpoint.state.goodness, checkpoint.state.step))
     wanted = best or last
     if len(found) < wanted:
         kind = "validated checkpoints" if best else "checkpoints"

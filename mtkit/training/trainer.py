@@ -22,6 +22,7 @@ from mtkit.checkpoint import CONFIG, LOCK, METRICS, Run, State, check_vocabulary
 from mtkit.config.schema import Config
 from mtkit.data.folder import VOCABULARY, PreparedData
 from mtkit.model.transformer import Transformer, parameter_count
+from mtkit.support.device import arithmetic
 from mtkit.support.distributed import Processes
 from mtkit.support.errors import UserError
 from mtkit.training.feed import Feed, Update
@@ -153,7 +154,7 @@ class Trainer:
             alone = contextlib.nullcontext() if last or self._processes.count == 1 else module.no_sync()  # type: ignore[operator]
             torch.manual_seed(micro_batch.seed)
             with alone:
-                with torch.autocast(self._device.type, torch.bfloat16, enabled=self._training.precision == "bfloat16"):
+                with arithmetic(self._device, self._training.precision):
                     loss, nll = module(micro_batch.batch)
                 (loss * (micro_batch.weight * scale)).backward()
             sums += torch.stack([loss.detach(), nll.detach()]) * micro_batch.weight

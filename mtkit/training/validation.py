@@ -14,6 +14,7 @@ from mtkit.data.folder import PreparedData
 from mtkit.decoding.translator import Translator
 from mtkit.evaluation.scores import Score, score
 from mtkit.model.transformer import Transformer
+from mtkit.support.device import arithmetic
 from mtkit.support.distributed import Processes
 from mtkit.support.lines import read_lines
 from mtkit.training.loss import TranslationLoss
@@ -82,7 +83,7 @@ class Validator:
         total, tokens = 0.0, 0
         measured = TranslationLoss(model, 0.0)
         for indices in np.split(order, starts[1:])[self._processes.rank :: self._processes.count]:
-            with _precision(self._device, self._config.training.precision):
+            with arithmetic(self._device, self._config.training.precision):
                 total += float(measured(collate(*self._pairs.gather(indices)).to(self._device))[1])
             tokens += int(target[indices].sum())
         total, count = self._processes.sum([total, float(tokens)], self._device)
@@ -105,7 +106,3 @@ def _evaluating(model: Transformer) -> Iterator[None]:
         yield
     finally:
         model.train()
-
-
-def _precision(device: torch.device, precision: str) -> torch.autocast:
-    return torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16")
