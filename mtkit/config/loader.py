@@ -232,10 +232,14 @@ def _nearest(origins: _Origins, path: yaml_tree.Path) -> _Origin:
 
 
 def _cause(origins: _Origins, section: yaml_tree.Path, message: str) -> _Origin:
-    """The origin of a contradiction inside `section`: the last `--set` of an option it names, else the section's line."""
-    words = set(re.findall(r"\w+", message))
-    inside = [origin for path, origin in origins.items() if path[:-1] == section and path[-1:] and path[-1] in words]
-    return max((origin for origin in inside if origin.is_override), default=_nearest(origins, section))
+    """The origin of a contradiction inside `section`: the last `--set` of an option it names, else the section's line.
+
+    A contradiction between sections names options with their sections; of these the last line is the origin.
+    """
+    words = set(re.findall(r"[\w.]+", message))
+    inside = {path: origin for path, origin in origins.items() if _dotted(path[len(section) :]) in words}
+    overrides = [origin for origin in inside.values() if origin.is_override]
+    return max(overrides or (inside.values() if not section else ()), default=_nearest(origins, section))
 
 
 def _dotted(path: yaml_tree.Path) -> str:

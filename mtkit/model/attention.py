@@ -1,26 +1,35 @@
 """Multi-head attention (Vaswani et al. 2017, section 3.2): of a sequence on itself, and of the decoder on the encoder.
 
-Both end in `attend`, the only place where weights are computed. Masks are boolean and True means "may be attended to". A
-causal mask and a padding mask are never passed together: torch's kernels disagree on what that means.
+Both end in `attend`, torch's fused kernels, or while somebody looks (`attention_weights`) in `attend_openly`, which has the
+weights in its hands; the two are equal in values and gradients. A causal mask and another one are never passed together:
+torch's kernels disagree on what that means.
 
 Decoding keeps keys and values of earlier tokens in a `LayerCache`. The forward pass is the same with and without it.
+
+Shapes: G heads of keys and values, each shared by H / G heads of queries; J = d_k, K = d_v.
 """
 
+import contextlib
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from mtkit.config import schema
+from mtkit.model.positions import rotate
+
 
 @dataclass
 class LayerCache:
     """What one decoder layer remembers. R = B sentences times the hypotheses of each; T tokens so far."""
 
-    keys: Tensor | None = None  # [R, H, T, K], of the target
-    values: Tensor | None = None  # [R, H, T, K]
-    memory_keys: Tensor | None = None  # [B, H, S, K], of the source: one for all hypotheses of a sentence
-    memory_values: Tensor | None = None  # [B, H, S, K]
+    keys: Tensor | None = None  # [R, G, T, J], of the target
+    values: Tensor | None = None  # [R, G, T, K]
+    memory_keys: Tensor | None = None  # [B, G, S, J], of the source: one for all hypotheses of a sentence
+    memory_values: Tensor | None = None  # [B, G, S, K]
 
     def select(self, rows: Tensor | None, sentences: Tensor | None) -> None:
         """Keeps hypotheses `rows` [R'] and sentences `sentences` [B'], in that order; None keeps all as they are."""
@@ -31,13 +40,42 @@ class LayerCache:
             self.memory_values = self.memory_values.index_select(0, sentences)
 
 
-def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, causal: bool, dropout: float) -> Tensor:
-    """softmax(Q K^T / sqrt(K)) V (equation 1). query [B, H, T, K], key and value [B, H, S, K] -> [B, H, T, K].
+@dataclass(frozen=True)
+class View:
+    """What queries see of the keys, and how positions come in: the same for every layer of a stack."""
 
-    mask: boolean, broadcastable to [B, H, T, S], True = may be attended to. causal: token t sees keys 0 … t; excludes mask.
-    """
-    assert mask is None or not causal, "combine the two into one mask"
-    return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, is_causal=causal, dropout_p=dropout)
+    mask: Tensor | None = None  # boolean, True = seen, or numbers added to the scores; broadcastable to [B, H, T, S]
+    causal: bool = False  # token t sees tokens 0 … t; excludes a mask
+    rotation: Tensor | None = None  # [2, T, J/2], see `positions.rotate`
+
+
+def attend(query: Tensor, key: Tensor, value: Tensor, view: View, dropout: float) -> Tensor:
+    """softmax(Q K^T / sqrt(J)) V (equation 1). query [B, H, T, J], key [B, G, S, J], value [B, G, S, K] -> [B, H, T, K]."""
+    assert view.mask is None or not view.causal, "combine the two into one mask"
+    mask = view.mask
+    if mask is not None and mask.dtype != torch.bool:
+        mask = mask.to(query.dtype)
+    return F.scaled_dot_product_attention(
+        query,
+        key,
+        value,
+        attn_mask=mask,
+        is_causal=view.causal,
+        dropout_p=dropout,
+        enable_gqa=key.shape[1] != query.shape[1],
+    )
+
+
+def attend_openly(query: Tensor, key: Tensor, value: Tensor, view: View, dropout: float) -> tuple[Tensor, Tensor]:
+    """The same written out, with the weights [B, H, T, S] beside the result. The reference for `attend`."""
+    group = query.shape[1] // key.shape[1]
+    key, value = key.repeat_interleave(group, dim=1), value.repeat_interleave(group, dim=1)
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    mask = causal_mask(query.shape[2], key.shape[2], query.device) if view.causal else view.mask
+    if mask is not None:
+        scores = scores.masked_fill(~mask, float("-inf")) if mask.dtype == torch.bool else scores + mask.to(scores.dtype)
+    weights = scores.softmax(-1)
+    return F.dropout(weights, dropout) @ value, weights
 
 
 def causal_mask(queries: int, keys: int, device: torch.device) -> Tensor:
@@ -45,10 +83,10 @@ def causal_mask(queries: int, keys: int, device: torch.device) -> Tensor:
     return torch.ones(queries, keys, dtype=torch.bool, device=device).tril(keys - queries)
 
 
-def _linear(d_in: int, d_out: int, blocks: int) -> nn.Linear:
-    """`blocks` maps d_in -> d_out in one matrix, each initialised on its own (Glorot uniform), biases zero."""
-    linear = nn.Linear(d_in, blocks * d_out)
-    for block in linear.weight.data.chunk(blocks):
+def _linear(d_in: int, *d_out: int) -> nn.Linear:
+    """Maps d_in -> each of d_out in one matrix, each initialised on its own (Glorot uniform), biases zero."""
+    linear = nn.Linear(d_in, sum(d_out))
+    for block in torch.split(linear.weight.data, list(d_out)):
         nn.init.xavier_uniform_(block)
     nn.init.zeros_(linear.bias)
     return linear
@@ -57,53 +95,58 @@ def _linear(d_in: int, d_out: int, blocks: int) -> nn.Linear:
 class _Heads(nn.Module):
     """What both kinds share: splitting into heads, joining them, the output map."""
 
-    def __init__(self, d_model: int, heads: int, dropout: float) -> None:
+    def __init__(self, config: schema.Model) -> None:
         super().__init__()
-        self.heads = heads
-        self.dropout = dropout
-        self.output = _linear(d_model, d_model, 1)
+        self.widths = [config.heads * config.key_width, config.groups * config.key_width, config.groups * config.value_width]
+        self.heads, self.groups = config.heads, config.groups
+        self.dropout = config.attention_dropout
+        self.output = _linear(config.heads * config.value_width, config.d_model)
+        self.weights: list[Tensor] | None = None  # of the latest forward pass, while somebody looks
 
-    def _split(self, x: Tensor) -> Tensor:
-        """[B, T, D] -> [B, H, T, K]."""
-        return x.view(*x.shape[:2], self.heads, -1).transpose(1, 2)
+    @staticmethod
+    def _split(x: Tensor, heads: int) -> Tensor:
+        """[B, T, heads * width] -> [B, heads, T, width]."""
+        return x.view(*x.shape[:2], heads, -1).transpose(1, 2)
 
-    def _join(self, heads: Tensor) -> Tensor:
-        """[B, H, T, K] -> [B, T, D], through the output map."""
-        joined: Tensor = self.output(heads.transpose(1, 2).flatten(2))
+    def _attend(self, query: Tensor, key: Tensor, value: Tensor, view: View) -> Tensor:
+        """[B, H, T, J], [B, G, S, J], [B, G, S, K] -> [B, T, D], heads joined, through the output map."""
+        rate = self.dropout if self.training else 0.0
+        if self.weights is None:
+            attended = attend(query, key, value, view, rate)
+        else:
+            attended, weights = attend_openly(query, key, value, view, rate)
+            self.weights[:] = [weights]
+        joined: Tensor = self.output(attended.transpose(1, 2).flatten(2))
         return joined
-
-    @property
-    def _rate(self) -> float:
-        return self.dropout if self.training else 0.0
 
 
 class SelfAttention(_Heads):
     """Attention of a sequence on itself; queries, keys and values are one matrix product."""
 
-    def __init__(self, d_model: int, heads: int, dropout: float) -> None:
-        super().__init__(d_model, heads, dropout)
-        self.query_key_value = _linear(d_model, d_model, 3)
+    def __init__(self, config: schema.Model) -> None:
+        super().__init__(config)
+        self.query_key_value = _linear(config.d_model, *self.widths)
 
-    def forward(self, x: Tensor, mask: Tensor | None, causal: bool, cache: LayerCache | None = None) -> Tensor:
+    def forward(self, x: Tensor, view: View, cache: LayerCache | None = None) -> Tensor:
         """[B, T, D] -> [B, T, D]. With a cache, x are the newest tokens and the earlier ones are in the cache."""
-        query, key, value = (self._split(part) for part in self.query_key_value(x).chunk(3, dim=-1))
+        query, key, value = self.query_key_value(x).split(self.widths, dim=-1)
+        query, key, value = self._split(query, self.heads), self._split(key, self.groups), self._split(value, self.groups)
+        if view.rotation is not None:
+            query, key = rotate(query, view.rotation), rotate(key, view.rotation)
         if cache is not None:
             if cache.keys is not None and cache.values is not None:
                 key, value = torch.cat([cache.keys, key], dim=2), torch.cat([cache.values, value], dim=2)
             cache.keys, cache.values = key, value
-        if causal and key.shape[2] > query.shape[2]:
-            mask = None if query.shape[2] == 1 else causal_mask(query.shape[2], key.shape[2], x.device)
-            causal = False
-        return self._join(attend(query, key, value, mask, causal, self._rate))
+        return self._attend(query, key, value, view)
 
 
 class CrossAttention(_Heads):
     """Attention of the decoder on the encoder's output (the memory)."""
 
-    def __init__(self, d_model: int, heads: int, dropout: float) -> None:
-        super().__init__(d_model, heads, dropout)
-        self.query = _linear(d_model, d_model, 1)
-        self.key_value = _linear(d_model, d_model, 2)
+    def __init__(self, config: schema.Model) -> None:
+        super().__init__(config)
+        self.query = _linear(config.d_model, self.widths[0])
+        self.key_value = _linear(config.d_model, *self.widths[1:])
 
     def forward(self, x: Tensor, memory: Tensor, mask: Tensor | None, cache: LayerCache | None = None) -> Tensor:
         """x [R, T, D], memory [B, S, D], mask [B, 1, 1, S] -> [R, T, D].
@@ -114,12 +157,34 @@ class CrossAttention(_Heads):
         if cache is not None and cache.memory_keys is not None and cache.memory_values is not None:
             key, value = cache.memory_keys, cache.memory_values
         else:
-            key, value = (self._split(part) for part in self.key_value(memory).chunk(2, dim=-1))
+            key, value = (self._split(part, self.groups) for part in self.key_value(memory).split(self.widths[1:], dim=-1))
             if cache is not None:
                 key, value = key.contiguous(), value.contiguous()
                 cache.memory_keys, cache.memory_values = key, value
         rows, length, width = x.shape
         assert rows % key.shape[0] == 0, "as many hypotheses for each sentence"
-        query = self._split(self.query(x).view(key.shape[0], -1, width))
-        attended = attend(query, key, value, mask, False, self._rate)
-        return self._join(attended).view(rows, length, width)
+        query = self._split(self.query(x.reshape(key.shape[0], -1, width)), self.heads)
+        attended = self._attend(query, key, value, View(mask)).view(rows, length, width)
+        if self.weights:
+            weights = self.weights[0]  # [B, H, hypotheses * T, S]
+            by_hypothesis = weights.view(*weights.shape[:2], -1, length, weights.shape[3])
+            self.weights[:] = [by_hypothesis.transpose(1, 2).flatten(0, 1)]
+        return attended
+
+
+@contextlib.contextmanager
+def attention_weights(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
+    """Inside, every attention of `model` computes openly and leaves the weights of its latest pass in the dict.
+
+    Keys are names of modules such as `encoder.0.self_attention` and `decoder.5.cross_attention`; each list then holds one
+    tensor: [B, H, S, S], [R, H, T, T so far] or [R, H, T, S]. Rows sum to 1.
+    """
+    attentions = {name: module for name, module in model.named_modules() if isinstance(module, _Heads)}
+    seen: dict[str, list[Tensor]] = {name: [] for name in attentions}
+    for name, module in attentions.items():
+        module.weights = seen[name]
+    try:
+        yield seen
+    finally:
+        for module in attentions.values():
+            module.weights = None

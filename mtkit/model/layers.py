@@ -5,15 +5,20 @@ from collections.abc import Callable
 from torch import Tensor, nn
 
 from mtkit.config import schema
-from mtkit.model.attention import CrossAttention, LayerCache, SelfAttention
+from mtkit.model.attention import CrossAttention, LayerCache, SelfAttention, View
 from mtkit.model.dropout import Dropout
 from mtkit.model.feedforward import FEEDFORWARDS
 
-NORMS = {"layer": nn.LayerNorm}
+NORMS: dict[str, Callable[[int], nn.Module]] = {
+    "layer": nn.LayerNorm,
+    "rms": lambda d_model: nn.RMSNorm(d_model, eps=1e-6),
+}
 
 
 class PostNorm(nn.Module):
-    """LayerNorm(x + Dropout(sublayer(x))) (Vaswani et al. 2017, sections 3.1 and 5.4)."""
+    """norm(x + Dropout(sublayer(x))) (Vaswani et al. 2017, sections 3.1 and 5.4)."""
+
+    normalises_the_sum = True
 
     def __init__(self, config: schema.Model) -> None:
         super().__init__()
@@ -27,7 +32,9 @@ class PostNorm(nn.Module):
 
 
 class PreNorm(nn.Module):
-    """x + Dropout(sublayer(LayerNorm(x))) (Xiong et al. 2020); the stack of layers needs `final_norm` after it."""
+    """x + Dropout(sublayer(norm(x))) (Xiong et al. 2020)."""
+
+    normalises_the_sum = False
 
     def __init__(self, config: schema.Model) -> None:
         super().__init__()
@@ -40,16 +47,35 @@ class PreNorm(nn.Module):
         return summed
 
 
-PLACEMENTS = {"post": PostNorm, "pre": PreNorm}
+class SandwichNorm(nn.Module):
+    """x + Dropout(norm(sublayer(norm(x)))) (Ding et al. 2021): no sublayer's output outgrows the sum."""
+
+    normalises_the_sum = False
+
+    def __init__(self, config: schema.Model) -> None:
+        super().__init__()
+        self.norm = NORMS[config.norm](config.d_model)
+        self.output_norm = NORMS[config.norm](config.d_model)
+        self.dropout = Dropout(config.dropout)
+
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        """[B, T, D] -> [B, T, D]."""
+        summed: Tensor = x + self.dropout(self.output_norm(sublayer(self.norm(x))))
+        return summed
+
+
+PLACEMENTS: dict[str, type[PostNorm] | type[PreNorm] | type[SandwichNorm]] = {
+    "post": PostNorm,
+    "pre": PreNorm,
+    "sandwich": SandwichNorm,
+}
 
 
 def final_norm(config: schema.Model) -> nn.Module:
     """What follows the last layer of a stack: a norm where the layers do not end in one."""
-    return nn.Identity() if config.norm_placement == "post" else NORMS[config.norm](config.d_model)
-
-
-def _feed_forward(config: schema.Model) -> nn.Module:
-    return FEEDFORWARDS[config.feedforward](config.d_model, config.d_ff, config.feedforward_dropout)
+    if PLACEMENTS[config.norm_placement].normalises_the_sum:
+        return nn.Identity()
+    return NORMS[config.norm](config.d_model)
 
 
 class EncoderLayer(nn.Module):
@@ -58,14 +84,14 @@ class EncoderLayer(nn.Module):
     def __init__(self, config: schema.Model) -> None:
         super().__init__()
         residual = PLACEMENTS[config.norm_placement]
-        self.self_attention = SelfAttention(config.d_model, config.heads, config.attention_dropout)
+        self.self_attention = SelfAttention(config)
         self.self_attention_residual = residual(config)
-        self.feed_forward = _feed_forward(config)
+        self.feed_forward = FEEDFORWARDS[config.feedforward](config)
         self.feed_forward_residual = residual(config)
 
-    def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        """x [B, S, D], mask [B, 1, 1, S] or None where nothing is padding -> [B, S, D]."""
-        x = self.self_attention_residual(x, lambda y: self.self_attention(y, mask, causal=False))
+    def forward(self, x: Tensor, view: View) -> Tensor:
+        """[B, S, D] -> [B, S, D]."""
+        x = self.self_attention_residual(x, lambda y: self.self_attention(y, view))
         x = self.feed_forward_residual(x, self.feed_forward)
         return x
 
@@ -76,16 +102,16 @@ class DecoderLayer(nn.Module):
     def __init__(self, config: schema.Model) -> None:
         super().__init__()
         residual = PLACEMENTS[config.norm_placement]
-        self.self_attention = SelfAttention(config.d_model, config.heads, config.attention_dropout)
+        self.self_attention = SelfAttention(config)
         self.self_attention_residual = residual(config)
-        self.cross_attention = CrossAttention(config.d_model, config.heads, config.attention_dropout)
+        self.cross_attention = CrossAttention(config)
         self.cross_attention_residual = residual(config)
-        self.feed_forward = _feed_forward(config)
+        self.feed_forward = FEEDFORWARDS[config.feedforward](config)
         self.feed_forward_residual = residual(config)
 
-    def forward(self, x: Tensor, memory: Tensor, mask: Tensor | None, cache: LayerCache | None = None) -> Tensor:
+    def forward(self, x: Tensor, view: View, memory: Tensor, mask: Tensor | None, cache: LayerCache | None = None) -> Tensor:
         """x [R, T, D], memory [B, S, D], mask [B, 1, 1, S] or None -> [R, T, D]; see CrossAttention for R."""
-        x = self.self_attention_residual(x, lambda y: self.self_attention(y, None, causal=True, cache=cache))
-        x = self.cross_attention_residual(x, lambda y: self.cross_attention(y, memory, mask, cache=cache))
+        x = self.self_attention_residual(x, lambda y: self.self_attention(y, view, cache))
+        x = self.cross_attention_residual(x, lambda y: self.cross_attention(y, memory, mask, cache))
         x = self.feed_forward_residual(x, self.feed_forward)
         return x

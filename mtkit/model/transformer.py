@@ -1,8 +1,8 @@
 """The Transformer (Vaswani et al. 2017): embeddings, encoder, decoder, output.
 
-Source, target and output share one embedding matrix (section 3.4). Padding is told by boolean masks that are True at real
-tokens; what stands at padded positions never reaches a real one. Target padding needs no mask: it comes last, where causal
-attention does not look, and the loss leaves it out.
+Source, target and output share one embedding matrix (section 3.4) or have their own. Padding is told by boolean masks that
+are True at real tokens; what stands at padded positions never reaches a real one. Target padding needs no mask: it comes
+last, where causal attention does not look, and the loss leaves it out.
 """
 
 import math
@@ -13,10 +13,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from mtkit.config import schema
-from mtkit.model.attention import LayerCache
+from mtkit.model.attention import LayerCache, View, causal_mask
 from mtkit.model.dropout import Dropout
+from mtkit.model.feedforward import Experts
 from mtkit.model.layers import DecoderLayer, EncoderLayer, final_norm
-from mtkit.model.positions import POSITIONS
+from mtkit.model.positions import POSITIONS, Positions
 
 
 @dataclass
@@ -33,33 +34,41 @@ class DecoderCache:
 
 
 class Transformer(nn.Module):
-    """An encoder-decoder over token ids. `config` gives the sizes, `pieces` the number of rows of the embedding."""
+    """An encoder-decoder over token ids.
 
-    def __init__(self, config: schema.Model, pieces: int) -> None:
+    `config` gives the sizes, `pieces` the number of target tokens, `source_pieces` that of source tokens where these have
+    numbers of their own.
+    """
+
+    def __init__(self, config: schema.Model, pieces: int, source_pieces: int | None = None) -> None:
         super().__init__()
+        assert source_pieces in (None, pieces) or config.tied_embeddings != "all", "one matrix is for one vocabulary"
         self.config = config
-        self.embedding = nn.Embedding(pieces, config.d_model)
-        # Scaled by sqrt(d_model) on the way in, this gives unit variance; on the way out it serves as it is (section 3.4).
-        nn.init.normal_(self.embedding.weight, std=config.d_model**-0.5)
-        self.positions = POSITIONS[config.positions](config.d_model)
+        self.embedding = _embedding(pieces, config.d_model)  # of the target, and of what is tied to it
+        self.source_embedding = self.output_embedding = None
+        if config.tied_embeddings != "all":
+            self.source_embedding = _embedding(pieces if source_pieces is None else source_pieces, config.d_model)
+        if config.tied_embeddings == "none":
+            self.output_embedding = _embedding(pieces, config.d_model)
+        self.encoder_positions = POSITIONS[config.positions](config, False)
+        self.decoder_positions = POSITIONS[config.positions](config, True)
         self.dropout = Dropout(config.dropout)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.encoder_norm = final_norm(config)
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
         self.decoder_norm = final_norm(config)
 
-    def _embed(self, tokens: Tensor, first: int = 0) -> Tensor:
+    def _embed(self, tokens: Tensor, embedding: nn.Embedding, positions: Positions, first: int) -> Tensor:
         """[B, T] ids at positions first, first + 1, … -> [B, T, D]."""
-        embedded: Tensor = self.dropout(
-            self.positions(self.embedding(tokens) * math.sqrt(self.config.d_model), first),
-        )
+        embedded: Tensor = self.dropout(positions.embed(embedding(tokens) * math.sqrt(self.config.d_model), first))
         return embedded
 
     def encode(self, source: Tensor, mask: Tensor | None) -> Tensor:
         """source [B, S] ids, mask [B, S] True at real tokens or None where all are -> memory [B, S, D]."""
-        x = self._embed(source)
+        x = self._embed(source, self.source_embedding or self.embedding, self.encoder_positions, 0)
+        view = _encoder_view(self.encoder_positions, source.shape[1], _attention_mask(mask))
         for layer in self.encoder:
-            x = layer(x, _attention_mask(mask))
+            x = layer(x, view)
         memory: Tensor = self.encoder_norm(x)
         return memory
 
@@ -69,9 +78,11 @@ class Transformer(nn.Module):
         R is a multiple of B: the hypotheses of a sentence follow one another. With a cache, `target` holds only the tokens
         not seen before, and the cache is extended by them.
         """
-        x = self._embed(target, cache.length if cache else 0)
+        first = cache.length if cache else 0
+        x = self._embed(target, self.embedding, self.decoder_positions, first)
+        view = _decoder_view(self.decoder_positions, first, target.shape[1], target.device)
         for number, layer in enumerate(self.decoder):
-            x = layer(x, memory, _attention_mask(mask), cache.layers[number] if cache else None)
+            x = layer(x, view, memory, _attention_mask(mask), cache.layers[number] if cache else None)
         if cache is not None:
             cache.length += target.shape[1]
         hidden: Tensor = self.decoder_norm(x)
@@ -81,18 +92,64 @@ class Transformer(nn.Module):
         """An empty cache for `decode`."""
         return DecoderCache([LayerCache() for _ in self.decoder])
 
+    @property
+    def output_matrix(self) -> Tensor:
+        """[V, D]: the rows whose products with hidden states are the logits."""
+        return (self.output_embedding or self.embedding).weight
+
     def logits(self, hidden: Tensor) -> Tensor:
-        """[…, D] -> unnormalised log-probabilities […, V], by the embedding matrix."""
-        return F.linear(hidden, self.embedding.weight)
+        """[…, D] -> unnormalised log-probabilities […, V]."""
+        return F.linear(hidden, self.output_matrix)
 
     def forward(self, source: Tensor, mask: Tensor | None, target: Tensor) -> Tensor:
         """source [B, S], mask [B, S] or None, target [B, T] beginning with the start token -> hidden [B, T, D]."""
         return self.decode(target, self.encode(source, mask), mask)
 
+    def imbalance(self, source_mask: Tensor | None, target_mask: Tensor | None) -> Tensor | None:
+        """The sum of `Experts.imbalance` over all layers after a forward pass in training; None without experts."""
+        found = [
+            layer.feed_forward.imbalance(mask)
+            for stack, mask in ((self.encoder, source_mask), (self.decoder, target_mask))
+            for layer in stack
+            if isinstance(layer.feed_forward, Experts)
+        ]
+        return torch.stack(found).sum() if found else None
+
+    @property
+    def longest(self) -> int | None:
+        """Tokens of the longest sentence, control token included, that the positions are for; None = any."""
+        return self.decoder_positions.longest
+
     @property
     def device(self) -> torch.device:
         """Where the weights are."""
         return self.embedding.weight.device
+
+
+def _embedding(pieces: int, d_model: int) -> nn.Embedding:
+    """Scaled by sqrt(d_model) on the way in, it has unit variance; on the way out it serves as it is (section 3.4)."""
+    embedding = nn.Embedding(pieces, d_model)
+    nn.init.normal_(embedding.weight, std=d_model**-0.5)
+    return embedding
+
+
+def _encoder_view(positions: Positions, length: int, mask: Tensor | None) -> View:
+    """All tokens see all real ones; mask [B, 1, 1, S] or None."""
+    bias = positions.bias(0, length)
+    if bias is not None:
+        mask = bias if mask is None else bias.masked_fill(~mask, float("-inf"))
+    return View(mask, False, positions.rotation(0, length))
+
+
+def _decoder_view(positions: Positions, first: int, length: int, device: torch.device) -> View:
+    """The newest `length` tokens see themselves and what came before; `first` tokens did."""
+    bias, rotation = positions.bias(first, length), positions.rotation(first, length)
+    if first == 0 and bias is None:
+        return View(None, True, rotation)
+    mask = None if length == 1 else causal_mask(length, first + length, device)
+    if bias is not None:
+        mask = bias if mask is None else bias.masked_fill(~mask, float("-inf"))
+    return View(mask, False, rotation)
 
 
 def _attention_mask(mask: Tensor | None) -> Tensor | None:

@@ -77,8 +77,12 @@ class TranslationLoss(nn.Module):
         self.smoothing = smoothing
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """The sums of `smoothed_loss` over the real target tokens of a batch."""
+        """The sums of `smoothed_loss` over the real target tokens of a batch; in training, with what unequally busy experts
+        cost: so much a target token, so that it weighs the same in batches of any size.
+        """
         hidden = self.model(batch.source, batch.source_mask, batch.target_input)
         real = batch.target_output != PAD
         # Padding goes no further: the output layer is the largest matrix product of all.
-        return smoothed_loss(hidden[real], self.model.embedding.weight, batch.target_output[real], self.smoothing)
+        loss, nll = smoothed_loss(hidden[real], self.model.output_matrix, batch.target_output[real], self.smoothing)
+        imbalance = self.model.imbalance(batch.source_mask, real) if self.model.training else None
+        return loss if imbalance is None else loss + self.model.config.balance * imbalance * real.sum(), nll

@@ -128,7 +128,7 @@ def test_an_override_mends_a_wrong_value_of_the_file() -> None:
         ("model.d_model.x=3", "must be a whole number of at least 2, found a section"),
         ("model.heads.x=3", "model.heads is not a section"),
         ("evaluation.metrics=blue", "must be one or more of bleu, chrf, chrf++, ter, found 'blue' (did you mean 'bleu'?)"),
-        ("model.heads=7", "d_model 512 is not a multiple of heads 7"),
+        ("model.heads=7", "d_model 512 is not a multiple of heads 7 (or set d_k and d_v)"),
         ("data.hub=!!python/name:os.system", "the tag !!python/name:os.system is not allowed: write the plain value"),
     ],
 )  # fmt: skip
@@ -159,7 +159,7 @@ model:
         "c.yaml:2: training.updtaes: unknown option (did you mean 'updates'?)",
         "c.yaml:3: training.label_smothing: unknown option (did you mean 'label_smoothing'?)",
         "c.yaml:5: decoding.batch_tokens: must be a whole number of at least 1, found 'many'",
-        "c.yaml:6: model: d_model 512 is not a multiple of heads 7",
+        "c.yaml:6: model: d_model 512 is not a multiple of heads 7 (or set d_k and d_v)",
         "--set evaluation.lowercase=maybe: must be true or false, found 'maybe'",
     ]
 
@@ -171,7 +171,7 @@ model:
         ("warmup: 3", "warmup: unknown option ('warmup' belongs under training.schedule)"),
         ("interval: 3", "interval: unknown option ('interval' belongs under training.validation or training.checkpoints)"),
         ("vocabulary: {12: x}", "vocabulary.12: unknown option; known here: size, soft_limit, character_coverage"),
-        ("model: {norm_placement: bost}", "model.norm_placement: must be one of post, pre, found 'bost' (did you mean"),
+        ("model: {norm_placement: bost}", "model.norm_placement: must be one of post, pre, sandwich, found 'bost' (did you mean"),
         ("decoding: {precision: float23}", "decoding.precision: must be one of float32, bfloat16, found 'float23' (did you"),
         ("training: {updates: 2.5}", "training.updates: must be a whole number of at least 1, found 2.5"),
         ("training: {updates: [1, 2]}", "training.updates: must be a whole number of at least 1, found [1, 2]"),

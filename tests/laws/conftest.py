@@ -1,6 +1,6 @@
 """A small model of every combination of variants: what the laws of the model are tried on."""
 
-from itertools import product
+from itertools import cycle, product
 
 import pytest
 import torch
@@ -11,14 +11,17 @@ from mtkit.model.layers import NORMS, PLACEMENTS
 from mtkit.model.positions import POSITIONS
 from mtkit.model.transformer import Transformer
 
-OPTIONS = ("positions", "norm", "norm_placement", "feedforward")
+OPTIONS = ("positions", "norm", "feedforward", "key_value_heads")
+# Every combination of four options; the placement of the norms takes turns.
+VARIANTS = list(zip(product(POSITIONS, NORMS, FEEDFORWARDS, (0, 2)), cycle(PLACEMENTS), strict=False))
 
 
-@pytest.fixture(params=list(product(POSITIONS, NORMS, PLACEMENTS, FEEDFORWARDS)), ids="-".join, scope="module")
+@pytest.fixture(params=VARIANTS, ids=lambda variant: "-".join(map(str, (*variant[0], variant[1]))), scope="module")
 def model(request: pytest.FixtureRequest) -> Transformer:
     """In float64, all weights random (biases and gains too), in evaluation mode, over 20 pieces."""
-    sizes = {"d_model": 16, "d_ff": 24, "heads": 4, "encoder_layers": 2, "decoder_layers": 2}
-    variant = dict(zip(OPTIONS, request.param, strict=True))
+    sizes = {"d_model": 16, "d_ff": 24, "heads": 4, "encoder_layers": 2, "decoder_layers": 2, "experts": 3}
+    options, placement = request.param
+    variant = dict(zip(OPTIONS, options, strict=True)) | {"norm_placement": placement}
     torch.manual_seed(1)
     model = Transformer(schema.Model.model_validate(sizes | variant), 20).double().eval()
     for weight in model.parameters():

@@ -57,7 +57,11 @@ def test_what_stands_at_padded_positions_never_reaches_a_real_one(model: Transfo
     source_real, target_real = batch.source != PAD, batch.target_input != PAD
     hidden = model(batch.source, source_real, batch.target_input)
     noise = batch.source.masked_fill(~source_real, 11), batch.target_input.masked_fill(~target_real, 12)
-    assert torch.equal(model(noise[0], source_real, noise[1])[target_real], hidden[target_real])
+    seen = model(noise[0], source_real, noise[1])
+    if model.config.feedforward == "experts":  # other tokens beside a token in its expert's matrix product: other rounding
+        assert equal(seen[target_real], hidden[target_real])
+    else:
+        assert torch.equal(seen[target_real], hidden[target_real])
 
 
 def test_hidden_states_at_padding_are_finite(model: Transformer, batch: Batch) -> None:

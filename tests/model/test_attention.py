@@ -6,12 +6,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from mtkit.model.attention import CrossAttention, SelfAttention, attend, causal_mask
+from mtkit.config import schema
+from mtkit.model.attention import CrossAttention, SelfAttention, View, attend, causal_mask
 
 
 def weights_of(query: Tensor, key: Tensor, mask: Tensor | None = None, causal: bool = False) -> Tensor:
     """Attention weights [T, S] of one head: with the unit matrix as values, they are the output."""
-    return attend(query[None, None], key[None, None], torch.eye(len(key))[None, None], mask, causal, 0.0)[0, 0]
+    return attend(query[None, None], key[None, None], torch.eye(len(key))[None, None], View(mask, causal), 0.0)[0, 0]
 
 
 def test_the_example_worked_by_hand() -> None:
@@ -44,7 +45,7 @@ def test_the_causal_mask_puts_the_queries_last() -> None:
 
 def test_base_attention_has_the_papers_number_of_weights() -> None:
     with torch.device("meta"):
-        own, cross = SelfAttention(512, 8, 0.0), CrossAttention(512, 8, 0.0)
+        own, cross = SelfAttention(schema.Model()), CrossAttention(schema.Model())
     assert (own.query_key_value.weight.numel(), own.output.weight.numel()) == (786_432, 262_144)
     assert cross.query.weight.numel() + cross.key_value.weight.numel() == 786_432
     assert cross.output.weight.numel() == 262_144
@@ -53,7 +54,8 @@ def test_base_attention_has_the_papers_number_of_weights() -> None:
 
 
 def test_each_map_starts_as_a_square_glorot_matrix_of_its_own() -> None:
-    own, cross = SelfAttention(64, 4, 0.0), CrossAttention(64, 4, 0.0)
+    config = schema.Model(d_model=64, heads=4)
+    own, cross = SelfAttention(config), CrossAttention(config)
     bound = math.sqrt(6 / (64 + 64))
     blocks = [*own.query_key_value.weight.chunk(3), own.output.weight]
     blocks += [cross.query.weight, *cross.key_value.weight.chunk(2), cross.output.weight]
@@ -67,13 +69,13 @@ def test_each_map_starts_as_a_square_glorot_matrix_of_its_own() -> None:
 @pytest.mark.parametrize("kind", [SelfAttention, CrossAttention])
 def test_attention_weights_are_dropped_in_training_only(kind: type[SelfAttention] | type[CrossAttention]) -> None:
     torch.manual_seed(1)
-    attention = kind(8, 2, 0.5)
-    without = kind(8, 2, 0.0)
+    attention = kind(schema.Model(d_model=8, heads=2, attention_dropout=0.5))
+    without = kind(schema.Model(d_model=8, heads=2))
     without.load_state_dict(attention.state_dict())
     x = torch.randn(2, 5, 8)
 
     def of(module: SelfAttention | CrossAttention) -> Tensor:
-        return module(x, None, causal=False) if isinstance(module, SelfAttention) else module(x, x, None)  # type: ignore[no-any-return]
+        return module(x, View()) if isinstance(module, SelfAttention) else module(x, x, None)  # type: ignore[no-any-return]
 
     expected = of(without)
     assert not torch.allclose(of(attention), expected)
@@ -82,7 +84,7 @@ def test_attention_weights_are_dropped_in_training_only(kind: type[SelfAttention
 
 def test_hypotheses_of_a_sentence_share_its_memory() -> None:
     torch.manual_seed(1)
-    attention = CrossAttention(8, 2, 0.0).double()
+    attention = CrossAttention(schema.Model(d_model=8, heads=2)).double()
     x, memory = torch.randn(6, 4, 8).double(), torch.randn(2, 3, 8).double()  # three hypotheses of each of two sentences
     mask = torch.tensor([[True, True, True], [True, False, False]])[:, None, None, :]
     together = attention(x, memory, mask)

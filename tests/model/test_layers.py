@@ -13,10 +13,12 @@ CONFIG = schema.Model(d_model=64, heads=4, dropout=0.5)
 def test_post_norm_normalises_the_sum() -> None:
     torch.manual_seed(1)
     residual = PostNorm(CONFIG).double().eval()
-    torch.nn.init.normal_(residual.norm.weight)
-    torch.nn.init.normal_(residual.norm.bias)
+    norm = residual.norm
+    assert isinstance(norm, torch.nn.LayerNorm)
+    torch.nn.init.normal_(norm.weight)
+    torch.nn.init.normal_(norm.bias)
     x = torch.randn(2, 3, 64).double()
-    expected = F.layer_norm(x + x.cos(), (64,), residual.norm.weight, residual.norm.bias)
+    expected = F.layer_norm(x + x.cos(), (64,), norm.weight, norm.bias)
     assert torch.allclose(residual(x, torch.cos), expected, rtol=0, atol=1e-12)
 
 

@@ -5,8 +5,10 @@ import math
 import pytest
 import torch
 
+from mtkit.config import schema
 from mtkit.model.positions import Sinusoidal, sinusoids
 
+NARROW = schema.Model(d_model=8)
 FLOAT32 = 2**-24  # half the distance between the floats next to 1
 
 
@@ -44,31 +46,31 @@ def test_wavelengths_run_geometrically_from_one_turn_towards_ten_thousand() -> N
 @pytest.mark.parametrize(("first", "length"), [(0, 513), (510, 5), (512, 1), (5000, 2), (0, 3)])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
 def test_the_table_grows_exactly(first: int, length: int, dtype: torch.dtype) -> None:
-    positions = Sinusoidal(8).to(dtype)
+    positions = Sinusoidal(NARROW, False).to(dtype)
     expected = sinusoids(first + length, 8)[first:].to(dtype)
     for _ in range(2):  # growing, grown
-        seen = positions(torch.zeros(2, length, 8, dtype=dtype), first)
+        seen = positions.embed(torch.zeros(2, length, 8, dtype=dtype), first)
         assert seen.dtype == dtype
         assert torch.equal(seen, expected.expand(2, -1, -1))
-    assert torch.equal(positions(torch.zeros(1, 512, 8, dtype=dtype), 0)[0], sinusoids(512, 8).to(dtype))
+    assert torch.equal(positions.embed(torch.zeros(1, 512, 8, dtype=dtype), 0)[0], sinusoids(512, 8).to(dtype))
 
 
 def test_positions_are_added_to_what_is_embedded() -> None:
     embedded = torch.randn(2, 3, 8)
-    assert torch.equal(Sinusoidal(8)(embedded, 4), embedded + sinusoids(7, 8)[4:])
+    assert torch.equal(Sinusoidal(NARROW, False).embed(embedded, 4), embedded + sinusoids(7, 8)[4:])
 
 
 def test_a_table_grown_while_decoding_serves_training() -> None:
-    positions = Sinusoidal(8)
+    positions = Sinusoidal(NARROW, False)
     with torch.inference_mode():
-        positions(torch.zeros(1, 600, 8), 0)
+        positions.embed(torch.zeros(1, 600, 8), 0)
     embedded = torch.zeros(1, 600, 8, requires_grad=True)
-    positions(embedded, 0).sum().backward()
+    torch.autograd.backward(positions.embed(embedded, 0).sum())
     assert embedded.grad is not None
     assert bool((embedded.grad == 1).all())
 
 
 def test_the_table_is_no_weight_and_stays_out_of_checkpoints() -> None:
-    positions = Sinusoidal(8)
+    positions = Sinusoidal(NARROW, False)
     assert not list(positions.parameters())
     assert not positions.state_dict()

@@ -12,7 +12,7 @@ from mtkit.model.attention import CrossAttention, SelfAttention
 from mtkit.model.dropout import Dropout
 from mtkit.model.feedforward import FEEDFORWARDS
 from mtkit.model.layers import NORMS, PLACEMENTS
-from mtkit.model.positions import POSITIONS
+from mtkit.model.positions import POSITIONS, Sinusoidal
 from mtkit.model.transformer import Transformer, parameter_count
 
 PIECES = 13
@@ -39,6 +39,12 @@ def small_model(config: schema.Model = SMALL) -> Transformer:
     for weight in model.parameters():
         nn.init.normal_(weight, std=0.3)
     return model
+
+
+def table_of(model: Transformer) -> Tensor:
+    """The sinusoids that the model adds."""
+    assert isinstance(model.encoder_positions, Sinusoidal)
+    return model.encoder_positions.table
 
 
 def tokens(lengths: tuple[int, ...]) -> tuple[Tensor, Tensor]:
@@ -94,7 +100,7 @@ def test_outputs_and_gradients_are_those_of_torchs_layers(placement: Literal["po
     (hidden[target_real] * direction).sum().backward()
 
     def embed(ids: Tensor) -> Tensor:
-        return nn.functional.embedding(ids, embedding) * 4.0 + torch.as_tensor(model.positions.table)[: ids.shape[1]]
+        return nn.functional.embedding(ids, embedding) * 4.0 + table_of(model)[: ids.shape[1]]
 
     length = target.shape[1]
     expected = theirs(
@@ -149,7 +155,7 @@ def test_embedded_tokens_start_with_unit_variance() -> None:
     torch.manual_seed(1)
     model = Transformer(schema.Model(d_model=256, encoder_layers=1, decoder_layers=1, dropout=0.0), 1000)
     model.encoder = nn.ModuleList()
-    table = torch.as_tensor(model.positions.table)
+    table = table_of(model)
     embedded = model.encode(torch.arange(200).view(1, 200), None) - table[:200]
     assert embedded.std().item() == pytest.approx(1.0, abs=0.02)
     assert embedded.mean().item() == pytest.approx(0.0, abs=0.02)
@@ -208,7 +214,7 @@ def test_only_the_positions_tell_the_encoder_the_order() -> None:
     source, mask = tokens((9, 9, 9, 6))
     order = torch.randperm(9)
     assert not torch.allclose(model.encode(source[:, order], mask[:, order]), model.encode(source, mask)[:, order])
-    torch.as_tensor(model.positions.table).zero_()
+    table_of(model).zero_()
     permuted = model.encode(source[:, order], mask[:, order])
     assert torch.allclose(permuted, model.encode(source, mask)[:, order], rtol=0, atol=1e-10)
 
