@@ -63,6 +63,8 @@ class Translator:
     ) -> None:
         """The models must already be on `device` and number text as `vocabulary` does."""
         self._stepper = Stepper(models, device, config.precision)
+        limits = [model.longest for model in models if model.longest is not None]
+        self._longest = min(limits, default=None)  # tokens the models have positions for, control token included
         self._device = device
         self._vocabulary = vocabulary
         self._config = config
@@ -75,6 +77,9 @@ class Translator:
 
     def _translate_chunk(self, chunk: list[tuple[int, str]]) -> Iterator[Translation]:
         longest = self._config.max_source_tokens
+        named = "decoding.max_source_tokens"
+        if self._longest is not None and self._longest <= longest:
+            longest, named = self._longest - 1, "the model's learned positions,"
         encoded = self._vocabulary.encode([line for _, line in chunk])
         cut = [split_tokens(tokens, self._vocabulary.pieces, longest) if tokens else [] for tokens in encoded]
         found = iter(self._search([run for runs in cut for run in runs]))
@@ -82,7 +87,7 @@ class Translator:
             hypotheses = self._join([next(found) for _ in runs])
             warnings = []
             if len(runs) > 1:
-                told = f"{len(tokens)} tokens, over decoding.max_source_tokens {longest}"
+                told = f"{len(tokens)} tokens, over {named} {longest}"
                 warnings.append(f"line {number}: {told}: translated in {len(runs)} pieces")
             if hypotheses[0].truncated:
                 limits = ", ".join(str(self._limit(run)) for run in runs)
@@ -113,7 +118,8 @@ class Translator:
 
     def _limit(self, source: list[int]) -> int:
         """Most tokens of a translation, end token included."""
-        return int(self._config.max_length_factor * len(source)) + self._config.max_length_constant
+        limit = int(self._config.max_length_factor * len(source)) + self._config.max_length_constant
+        return limit if self._longest is None else min(limit, self._longest)
 
     def _join(self, pieces: list[list[Hypothesis]]) -> tuple[TranslatedText, ...]:
         """The n best of a line from those of its pieces: the best of all, then the second best of all, …"""

@@ -24,6 +24,9 @@ class Positions(nn.Module):
     longest: int | None = None
     """Tokens of the longest sentence it knows; None = any."""
 
+    def __init__(self, config: schema.Model, causal: bool) -> None:
+        super().__init__()
+
     def embed(self, embedded: Tensor, first: int) -> Tensor:
         """[B, T, D] -> [B, T, D], what goes into the first layer."""
         return embedded
@@ -62,7 +65,7 @@ class Sinusoidal(Positions):
     _rows: Callable[[int, int], Tensor] = staticmethod(sinusoids)
 
     def __init__(self, config: schema.Model, causal: bool) -> None:
-        super().__init__()
+        super().__init__(config, causal)
         self.register_buffer("table", self._rows(FIRST_TABLE, config.d_model), persistent=False)
 
     def embed(self, embedded: Tensor, first: int) -> Tensor:
@@ -83,7 +86,7 @@ class Learned(Positions):
     """Adds a learned vector for each position (Vaswani et al. 2017, table 3, row E)."""
 
     def __init__(self, config: schema.Model, causal: bool) -> None:
-        super().__init__()
+        super().__init__(config, causal)
         self.longest = config.learned_positions
         self.vectors = nn.Parameter(torch.empty(config.learned_positions, config.d_model))
         nn.init.normal_(self.vectors, std=0.02)
@@ -101,7 +104,7 @@ class Rotary(Positions):
     table: Tensor  # [2, positions, K/2]
 
     def __init__(self, config: schema.Model, causal: bool) -> None:
-        super().__init__()
+        super().__init__(config, causal)
         self.d_k = config.key_width
         self.register_buffer("table", self._rows(FIRST_TABLE), persistent=False)
 
@@ -132,15 +135,16 @@ class Alibi(Positions):
     slopes: Tensor  # [2, H]: to the left, to the right
 
     def __init__(self, config: schema.Model, causal: bool) -> None:
-        super().__init__()
+        super().__init__(config, causal)
         left = torch.tensor(alibi_slopes(config.heads))
         self.register_buffer("slopes", torch.stack([left, left.flip(0)]), persistent=False)
 
     def bias(self, first: int, length: int) -> Tensor:
         """[H, T, first + T], none above 0."""
         left, right = self.slopes[:, :, None, None]
-        back = _distances(first, length, self.slopes.device)
-        return -(left * back.clamp(min=0) + right * (-back).clamp(min=0))
+        back = distances(first, length, self.slopes.device)
+        penalty: Tensor = left * back.clamp(min=0) + right * (-back).clamp(min=0)
+        return -penalty
 
 
 def alibi_slopes(heads: int) -> list[float]:
@@ -156,15 +160,16 @@ class RelativeBias(Positions):
     buckets, far = 32, 128  # from distance `far` on all share a bucket
 
     def __init__(self, config: schema.Model, causal: bool) -> None:
-        super().__init__()
+        super().__init__(config, causal)
         self.causal = causal
         self.biases = nn.Parameter(torch.empty(config.heads, self.buckets))
         nn.init.normal_(self.biases, std=config.d_model**-0.5)
 
     def bias(self, first: int, length: int) -> Tensor:
         """[H, T, first + T]."""
-        buckets = self.bucket(_distances(first, length, self.biases.device))
-        return self.biases.index_select(1, buckets.flatten()).view(-1, *buckets.shape)
+        buckets = self.bucket(distances(first, length, self.biases.device))
+        biases: Tensor = self.biases[:, buckets]
+        return biases
 
     def bucket(self, back: Tensor) -> Tensor:
         """Distances to the left (negative: to the right) -> numbers of buckets, of the same shape.
@@ -181,7 +186,7 @@ class RelativeBias(Positions):
         return base + torch.where(distance < exact, distance, ranges.clamp(max=count - 1))
 
 
-def _distances(first: int, length: int, device: torch.device) -> Tensor:
+def distances(first: int, length: int, device: torch.device) -> Tensor:
     """[T, first + T]: how far to the left of token t of the newest the token s lies."""
     return torch.arange(first, first + length, device=device)[:, None] - torch.arange(first + length, device=device)
 

@@ -40,6 +40,17 @@ class Update:
     waited: float  # seconds the training waited for it
 
 
+def refuse_longer(pairs: Pairs, split: str, limit: int | None) -> None:
+    """UserError if a sentence of `split` has more tokens, its control token included, than the model has positions for."""
+    longest = np.maximum(pairs.source_lengths, pairs.target_lengths) + 1
+    if limit is not None and longest.max() > limit:
+        worst = int(longest.argmax())
+        raise UserError(
+            f"model.learned_positions {limit} is less than the {longest[worst]} tokens of the {split} pair from corpus line "
+            f"{pairs.line(worst)}: raise it"
+        )
+
+
 def mixed(*numbers: int) -> int:
     """A seed that depends on all of `numbers`, well spread."""
     return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0] >> np.uint64(1))

@@ -25,7 +25,7 @@ from mtkit.model.transformer import Transformer, parameter_count
 from mtkit.support.device import arithmetic
 from mtkit.support.distributed import Processes
 from mtkit.support.errors import UserError
-from mtkit.training.feed import Feed, Update
+from mtkit.training.feed import Feed, Update, refuse_longer
 from mtkit.training.loss import TranslationLoss
 from mtkit.training.optimization import build_optimizer, load_moments, moments, step
 from mtkit.training.progress import Progress, Window
@@ -50,6 +50,8 @@ class Trainer:
         self._validator = Validator(data, config, device, processes)
         torch.manual_seed(self._training.seed)
         self._model = Transformer(config.model, len(self._vocabulary)).to(device)
+        for split in ("train", "validation"):
+            refuse_longer(data.pairs(split), split, self._model.longest)
         self._optimizer = build_optimizer(self._model, self._training.optimizer)
         self._done = 0  # updates
         self._scores = State(0)  # the latest validation's

@@ -171,7 +171,7 @@ model:
         ("warmup: 3", "warmup: unknown option ('warmup' belongs under training.schedule)"),
         ("interval: 3", "interval: unknown option ('interval' belongs under training.validation or training.checkpoints)"),
         ("vocabulary: {12: x}", "vocabulary.12: unknown option; known here: size, soft_limit, character_coverage"),
-        ("model: {norm_placement: bost}", "model.norm_placement: must be one of post, pre, sandwich, found 'bost' (did you mean"),
+        ("model: {norm_placement: bost}", "model.norm_placement: must be one of post, pre, sandwich, found 'bost' (did you"),
         ("decoding: {precision: float23}", "decoding.precision: must be one of float32, bfloat16, found 'float23' (did you"),
         ("training: {updates: 2.5}", "training.updates: must be a whole number of at least 1, found 2.5"),
         ("training: {updates: [1, 2]}", "training.updates: must be a whole number of at least 1, found [1, 2]"),
@@ -321,3 +321,49 @@ def test_no_text_at_all_breaks_the_loader(tmp_path_factory: pytest.TempPathFacto
     file.write_bytes(text.encode())
     with contextlib.suppress(UserError):
         load_config(str(file), [f"data.hub={text}"])
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (
+            "d_model: 24\n  heads: 8\n  positions: rotary",
+            "d_k is 3, which is odd: rotary positions turn pairs of its numbers",
+        ),
+        ("positions: rotary\n  d_k: 5", "d_k is 5, which is odd: rotary positions turn pairs of its numbers"),
+        ("heads: 6\n  d_k: 64", "d_model 512 is not a multiple of heads 6 (or set d_k and d_v)"),
+        ("key_value_heads: 3", "heads 8 is not a multiple of key_value_heads 3"),
+        ("d_model: 27\n  heads: 3", "d_model 27 is odd: sinusoidal positions need pairs of sine and cosine"),
+        ("d_model: 27\n  heads: 3\n  positions: sinusoidal_concatenated", "d_model 27 is odd: sinusoidal positions need"),
+        ("heads: 1\n  positions: alibi", "heads 1 is too few for positions: alibi"),
+        ("feedforward: experts\n  experts: 2\n  experts_per_token: 3", "experts_per_token 3 is more than experts 2"),
+        ("heads: 7\n  key_value_heads: 2", "heads 7 (or set d_k and d_v); heads 7 is not a multiple of key_value_heads 2"),
+    ],
+)
+def test_sizes_that_do_not_fit_are_told_with_the_reason(model: str, message: str) -> None:
+    (told,) = mistakes(f"model:\n  {model}\n")
+    assert message in told
+    assert told.startswith("c.yaml:1: model: ")
+
+
+@pytest.mark.parametrize("heads", [3, 5, 6])
+def test_any_number_of_heads_goes_with_widths_of_its_own(heads: int) -> None:
+    model = load_config(written(f"model: {{heads: {heads}, d_k: 64, d_v: 64}}")).model
+    assert (model.key_width, model.value_width, model.groups) == (64, 64, heads)
+
+
+def test_no_expert_at_all_is_refused() -> None:
+    assert mistakes("model: {feedforward: experts, experts: 0}") == [
+        "c.yaml:1: model.experts: must be a whole number of at least 1, found 0"
+    ]
+
+
+def test_learned_positions_shorter_than_the_longest_sentence_are_refused_where_they_stand() -> None:
+    told = "model.learned_positions 256 is too few for sentences of cleaning.max_tokens 256 and their control token"
+    text = "training:\n  seed: 3\nmodel:\n  positions: learned\n  learned_positions: 256\n"
+    assert mistakes(text) == [f"c.yaml:5: {told}"]
+    assert mistakes("model: {positions: learned}", "model.learned_positions=256") == [
+        f"--set model.learned_positions=256: {told}"
+    ]
+    for fine in ("positions: learned, learned_positions: 257", "learned_positions: 256"):  # or not used at all
+        load_config(written(f"model: {{{fine}}}"))

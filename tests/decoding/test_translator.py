@@ -189,3 +189,16 @@ def test_a_broken_model_is_named(vocabulary: Vocabulary, random_model: Models) -
     translator = Translator([model], vocabulary, schema.Decoding(), CPU)
     with pytest.raises(UserError, match="no finite probabilities"):
         list(translator.translate(["a"]))
+
+
+def test_learned_positions_limit_what_goes_in_and_what_comes_out(vocabulary: Vocabulary) -> None:
+    torch.manual_seed(1)
+    sizes = {"d_model": 16, "heads": 2, "d_ff": 16, "encoder_layers": 1, "decoder_layers": 1}
+    config = schema.Model.model_validate(sizes | {"positions": "learned", "learned_positions": 12})
+    model = Transformer(config, len(vocabulary)).eval()
+    translator = Translator([model], vocabulary, schema.Decoding(beam_size=2), torch.device("cpu"))
+    (found,) = translator.translate([" ".join(["dog"] * 40)])
+    assert found.pieces > 3
+    assert ", over the model's learned positions, 11: translated in" in found.warnings[0]
+    assert all(hypothesis.length <= 12 * found.pieces for hypothesis in found.hypotheses)
+    assert found.hypotheses[0].truncated, "or the limit was not reached in this test"

@@ -7,7 +7,16 @@ import torch
 from torch import Tensor
 
 from mtkit.config import schema
-from mtkit.model.attention import CrossAttention, SelfAttention, View, attend, causal_mask
+from mtkit.model.attention import (
+    CrossAttention,
+    SelfAttention,
+    View,
+    attend,
+    attend_openly,
+    attention_weights,
+    causal_mask,
+)
+from mtkit.model.transformer import Transformer
 
 
 def weights_of(query: Tensor, key: Tensor, mask: Tensor | None = None, causal: bool = False) -> Tensor:
@@ -91,3 +100,101 @@ def test_hypotheses_of_a_sentence_share_its_memory() -> None:
     for row in range(6):
         alone = attention(x[row : row + 1], memory[row // 3 : row // 3 + 1], mask[row // 3 : row // 3 + 1])
         assert torch.allclose(together[row], alone[0], rtol=0, atol=1e-12)
+
+
+def test_heads_in_groups_share_keys_and_values() -> None:
+    """With two groups of two heads: as four heads whose keys and values come in equal pairs."""
+    torch.manual_seed(1)
+    grouped = SelfAttention(schema.Model(d_model=8, heads=4, key_value_heads=2)).double()
+    whole = SelfAttention(schema.Model(d_model=8, heads=4)).double()
+    assert grouped.query_key_value.weight.shape == (8 + 4 + 4, 8)
+    for name, tensor in grouped.query_key_value.named_parameters():
+        torch.nn.init.normal_(tensor)
+        query, key, value = torch.split(tensor.data, [8, 4, 4])
+        pairs = (side.view(2, 2, *side.shape[1:]).repeat_interleave(2, dim=0).flatten(0, 1) for side in (key, value))
+        whole.query_key_value.get_parameter(name).data = torch.cat([query, *pairs])
+    whole.output.load_state_dict(grouped.output.state_dict())
+    x = torch.randn(2, 5, 8).double()
+    assert torch.allclose(grouped(x, View()), whole(x, View()), rtol=0, atol=1e-12)
+
+
+def test_the_widths_of_a_head_are_free() -> None:
+    """Table 3, rows B: d_k = 16 beside d_v = 64 at d_model 512."""
+    config = schema.Model(d_k=16)
+    attention = SelfAttention(config)
+    assert attention.query_key_value.weight.shape == (8 * 16 + 8 * 16 + 8 * 64, 512)
+    assert attention.output.weight.shape == (512, 8 * 64)
+    assert attention(torch.randn(2, 3, 512), View()).shape == (2, 3, 512)
+    odd = CrossAttention(schema.Model(d_model=10, heads=3, d_k=7, d_v=2))
+    assert odd(torch.randn(2, 3, 10), torch.randn(2, 4, 10), None).shape == (2, 3, 10)
+
+
+def views(queries: int, keys: int) -> dict[str, View]:
+    """One of each kind; the last with a learned bias that needs a gradient of its own."""
+    padding = (torch.arange(keys) < torch.tensor([[keys], [2]]))[:, None, None, :]
+    bias = torch.randn(4, queries, keys, dtype=torch.float64)
+    return {
+        "everything": View(),
+        "padding": View(padding),
+        "causal": View(causal=True),
+        "causal mask": View(causal_mask(queries, keys, torch.device("cpu"))),
+        "numbers": View(bias.masked_fill(~padding, float("-inf")).requires_grad_()),
+    }
+
+
+@pytest.mark.parametrize("groups", [4, 2, 1])
+@pytest.mark.parametrize("d_v", [6, 3])
+@pytest.mark.parametrize("kind", list(views(2, 2)))
+def test_the_fast_path_is_the_open_one(kind: str, groups: int, d_v: int) -> None:
+    torch.manual_seed(1)
+    view = views(5, 5)[kind]
+    tensors = [
+        torch.randn(2, heads, 5, width, dtype=torch.float64, requires_grad=True)
+        for heads, width in ((4, 6), (groups, 6), (groups, d_v))
+    ]
+    if view.mask is not None and view.mask.requires_grad:
+        tensors.append(view.mask)
+    query, key, value = tensors[:3]
+    fast, (slow, weights) = attend(query, key, value, view, 0.0), attend_openly(query, key, value, view, 0.0)
+    assert torch.allclose(fast, slow, rtol=0, atol=1e-12)
+    assert torch.allclose(weights.sum(-1), torch.ones(2, 4, 5, dtype=torch.float64), rtol=0, atol=1e-12)
+    direction = torch.randn_like(fast)
+    gradients = [torch.autograd.grad((result * direction).sum(), tensors) for result in (fast, slow)]
+    for quick, open_one in zip(*gradients, strict=True):
+        finite = open_one.isfinite()  # a score of -inf has none
+        assert torch.allclose(quick[finite], open_one[finite], rtol=0, atol=1e-12)
+        assert quick[finite].abs().max() > 1e-4
+
+
+def test_dropped_weights_are_seen_undropped() -> None:
+    query = torch.randn(1, 1, 50, 4)
+    result, weights = attend_openly(query, query, torch.ones(1, 1, 50, 1), View(), 0.5)
+    assert torch.allclose(weights.sum(-1), torch.ones(1, 1, 50))
+    assert result.std() > 0.01
+
+
+def test_the_weights_of_every_head_and_layer_can_be_looked_at() -> None:
+    torch.manual_seed(1)
+    model = Transformer(schema.Model(d_model=16, heads=4, encoder_layers=2, decoder_layers=3), 9).eval()
+    source, target = torch.randint(1, 9, (2, 5)), torch.randint(1, 9, (6, 4))  # three hypotheses of each sentence
+    mask = torch.tensor([[True] * 5, [True] * 3 + [False] * 2])
+    memory = model.encode(source, mask)
+    expected = model.decode(target, memory, mask)
+    with attention_weights(model) as seen:
+        assert torch.allclose(model.decode(target, model.encode(source, mask), mask), expected, rtol=0, atol=1e-5)
+        assert {name: tuple(weights.shape) for name, (weights,) in seen.items()} == {
+            **{f"encoder.{layer}.self_attention": (2, 4, 5, 5) for layer in range(2)},
+            **{f"decoder.{layer}.self_attention": (6, 4, 4, 4) for layer in range(3)},
+            **{f"decoder.{layer}.cross_attention": (6, 4, 4, 5) for layer in range(3)},
+        }
+        for name, (weights,) in seen.items():
+            assert torch.allclose(weights.sum(-1), torch.ones(weights.shape[:-1]), atol=1e-5), name
+            if "cross" in name:
+                assert weights[3:, ..., 3:].count_nonzero() == 0, "padding is not looked at"
+            if name.startswith("decoder") and "self" in name:
+                assert weights.triu(1).count_nonzero() == 0, "nor is what comes later"
+        cross = seen["decoder.0.cross_attention"][0]
+        for row in range(6):  # each hypothesis has its own
+            model.decode(target[row : row + 1], memory[row // 3 : row // 3 + 1], mask[row // 3 : row // 3 + 1])
+            assert torch.allclose(seen["decoder.0.cross_attention"][0][0], cross[row], atol=1e-5)
+    assert torch.equal(model.decode(target, memory, mask), expected), "and then the fast path is back"

@@ -72,13 +72,13 @@ def torch_model(config: schema.Model, weights: dict[str, Tensor]) -> nn.Transfor
     """torch's layers, with no norm after the last one where the layers end in one themselves."""
     sizes, pre = (config.d_model, config.heads, config.d_ff, 0.0), config.norm_placement == "pre"
     encoder = nn.TransformerEncoder(
-        nn.TransformerEncoderLayer(*sizes, batch_first=True, norm_first=pre),
+        nn.TransformerEncoderLayer(*sizes, config.feedforward, batch_first=True, norm_first=pre),
         config.encoder_layers,
         norm=nn.LayerNorm(config.d_model) if pre else None,
         enable_nested_tensor=False,
     )
     decoder = nn.TransformerDecoder(
-        nn.TransformerDecoderLayer(*sizes, batch_first=True, norm_first=pre),
+        nn.TransformerDecoderLayer(*sizes, config.feedforward, batch_first=True, norm_first=pre),
         config.decoder_layers,
         norm=nn.LayerNorm(config.d_model) if pre else None,
     )
@@ -88,8 +88,11 @@ def torch_model(config: schema.Model, weights: dict[str, Tensor]) -> nn.Transfor
 
 
 @pytest.mark.parametrize("placement", ["post", "pre"])
-def test_outputs_and_gradients_are_those_of_torchs_layers(placement: Literal["post", "pre"]) -> None:
-    config = SMALL.model_copy(update={"norm_placement": placement})
+@pytest.mark.parametrize("feedforward", ["relu", "gelu"])
+def test_outputs_and_gradients_are_those_of_torchs_layers(
+    placement: Literal["post", "pre"], feedforward: Literal["relu", "gelu"]
+) -> None:
+    config = SMALL.model_copy(update={"norm_placement": placement, "feedforward": feedforward})
     model = small_model(config)
     theirs = torch_model(config, dict(model.named_parameters()))
     embedding = model.embedding.weight.detach().clone().requires_grad_()
@@ -225,3 +228,64 @@ def test_only_the_positions_tell_the_encoder_the_order() -> None:
 )
 def test_every_word_of_the_schema_has_its_class(option: str, classes: dict[str, type]) -> None:
     assert set(get_args(schema.Model.model_fields[option].annotation)) == set(classes)
+
+
+@pytest.mark.parametrize(
+    ("tied", "matrices"),
+    [("all", {"embedding"}), ("decoder", {"embedding", "source_embedding"}),
+     ("none", {"embedding", "source_embedding", "output_embedding"})],
+)  # fmt: skip
+def test_what_shares_a_matrix(tied: str, matrices: set[str]) -> None:
+    torch.manual_seed(1)
+    model = Transformer(SMALL.model_copy(update={"tied_embeddings": tied}), PIECES)
+    names = {name.partition(".")[0] for name in model.state_dict() if "embedding" in name}
+    assert names == matrices
+    source, target, other = torch.randint(1, PIECES, (2, 5)), torch.randint(1, PIECES, (2, 4)), torch.zeros_like
+    before = model.encode(source, None), model.decode(target, other(source[..., None].float()).expand(-1, -1, 16), None)
+    logits = model.logits(before[1])
+    model.embedding.weight.data += 1
+    assert torch.equal(model.encode(source, None), before[0]) == (tied != "all")
+    assert not torch.equal(model.decode(target, other(source[..., None].float()).expand(-1, -1, 16), None), before[1])
+    assert torch.equal(model.logits(before[1]), logits) == (tied == "none")
+
+
+def test_a_source_vocabulary_of_its_own() -> None:
+    model = Transformer(SMALL.model_copy(update={"tied_embeddings": "decoder"}), PIECES, 40)
+    hidden = model(torch.tensor([[39, 1]]), None, torch.tensor([[12, 1]]))
+    assert model.logits(hidden).shape == (1, 2, PIECES)
+    with pytest.raises(AssertionError, match="one matrix"):
+        Transformer(SMALL, PIECES, 40)
+
+
+def test_the_learned_tables_of_the_two_sides_are_two() -> None:
+    model = Transformer(SMALL.model_copy(update={"positions": "learned", "learned_positions": 7}), PIECES)
+    assert model.longest == 7
+    sizes = {name: tuple(weight.shape) for name, weight in model.named_parameters() if "positions" in name}
+    assert sizes == {"encoder_positions.vectors": (7, 16), "decoder_positions.vectors": (7, 16)}
+
+
+@pytest.mark.parametrize("name", POSITIONS)
+def test_every_scheme_tells_the_encoder_the_order(name: str) -> None:
+    config = schema.Model.model_validate(SMALL.model_dump() | {"positions": name})
+    model = small_model(config)
+    source, _ = tokens((9, 9, 9, 9))
+    order = torch.arange(9).flip(0)
+    memory, turned = model.encode(source, None), model.encode(source[:, order], None)
+    assert not torch.allclose(turned, memory[:, order], rtol=0, atol=1e-3), "a sentence and its reverse are alike"
+
+
+def test_imbalance_counts_real_tokens_of_all_layers() -> None:
+    config = schema.Model.model_validate(SMALL.model_dump() | {"feedforward": "experts", "experts": 3})
+    model = small_model(config).train()
+    (source, source_mask), (target, target_mask) = tokens(SOURCE_LENGTHS), tokens(TARGET_LENGTHS)
+
+    def imbalance(sources: Tensor, targets: Tensor) -> float:
+        model(sources, source_mask, targets)
+        return torch.as_tensor(model.imbalance(source_mask, target_mask)).item()
+
+    seen = imbalance(source, target)
+    layers = SMALL.encoder_layers + SMALL.decoder_layers
+    assert 0.9 * layers < seen < 3 * layers
+    noise = source.masked_fill(~source_mask, 5), target.masked_fill(~target_mask, 6)
+    assert imbalance(*noise) == pytest.approx(seen, abs=1e-10)
+    assert small_model().imbalance(None, None) is None

@@ -12,6 +12,11 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
+
+from mtkit.config import schema
+from mtkit.model import positions
+from mtkit.model.transformer import Transformer
 
 ROOT = Path(__file__).parents[2]
 
@@ -85,3 +90,24 @@ def test_the_tree_is_the_folder() -> None:
     assert named == there
     targets = set(re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
     assert set(re.findall(r"`make ([a-z0-9-]+)`", text)) <= targets
+
+
+def test_the_part_that_it_adds_is_a_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One class in the file it names, one entry, one word: and the model learns, decodes and knows the order by it."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(class .*?)```", text, flags=re.DOTALL)
+    (entry, name) = re.findall(r'`"(\w+)": (\w+)`, into the dict `POSITIONS`', text)[0]
+    namespace = dict(vars(positions))
+    exec(compile(code, "README.md", "exec"), namespace)
+    monkeypatch.setitem(positions.POSITIONS, entry, namespace[name])
+    torch.manual_seed(1)
+    sizes = schema.Model(d_model=16, d_ff=16, heads=4, encoder_layers=1, decoder_layers=1, dropout=0.0)
+    model = Transformer(sizes.model_copy(update={"positions": entry}), 20).double()  # the word that the schema would know
+    source, target = torch.randint(1, 20, (2, 6)), torch.randint(1, 20, (2, 5))
+    memory = model.encode(source, None)
+    assert not torch.allclose(model.encode(source.flip(1), None), memory.flip(1))
+    hidden, cache = model.decode(target, memory, None), model.new_cache()
+    steps = [model.decode(target[:, token : token + 1], memory, None, cache) for token in range(5)]
+    assert torch.allclose(torch.cat(steps, dim=1), hidden, rtol=0, atol=1e-10)
+    torch.autograd.backward(hidden.square().sum())
+    assert all(weight.grad is not None for name, weight in model.named_parameters() if "positions" in name)

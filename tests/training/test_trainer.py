@@ -290,3 +290,12 @@ def test_another_vocabulary_is_refused(
     fresh = Trainer(load_config(str(toy_corpus / "toy.yaml")), PreparedData.open(data), torch.device("cpu"), Processes())
     with pytest.raises(UserError, match=r"^vocabulary differs: "):
         fresh.start_from(toy_run)
+
+
+def test_learned_positions_too_few_for_the_data_are_refused_before_the_first_update(short: Short, tmp_path: Path) -> None:
+    few = ("cleaning.max_tokens=2", "model.positions=learned", "model.learned_positions=3")
+    with pytest.raises(
+        UserError, match=r"learned_positions 3 is less than the \d+ tokens of the train pair from corpus line"
+    ):
+        short(tmp_path / "run", *few)
+    assert not (tmp_path / "run").exists()
