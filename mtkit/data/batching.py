@@ -82,16 +82,17 @@ def plan_epoch(
 ) -> EpochPlan:
     """The plan of epoch `epoch` (from 0) over N pairs with these lengths in tokens, control token included, [N] each.
 
-    Sentences of like length are neighbours, with random company; micro-batches are shuffled, and consecutive ones form
+    Sentences of like lengths are neighbours, in random order; micro-batches are shuffled, and consecutive ones form
     updates of at most `update_tokens` padded tokens a side, all with the same number of micro-batches, give or take one.
     """
     random = np.random.default_rng([seed, epoch])
     source, target = source_lengths.astype(np.int64), target_lengths.astype(np.int64)
-    # Length of the longer side first, then of the shorter, each blurred a little: neighbours differ between epochs and the
-    # padding stays small.
-    longer, shorter = np.maximum(source, target), np.minimum(source, target)
-    blur = 1.0 + 0.05 * longer
-    order = np.lexsort((shorter + random.random(len(source)) * blur, np.floor(longer + random.random(len(source)) * blur)))
+    # By the longer side, blurred a little so that neighbours differ between epochs; then by the difference of the sides, to
+    # and fro, so that neighbours are alike on both sides even where the longer side changes.
+    longer = np.maximum(source, target)
+    rank = np.floor(longer + random.random(len(longer)) * (1.0 + 0.03 * longer))
+    difference = source - target + random.random(len(longer))
+    order = np.lexsort((np.where(rank % 2 == 0, difference, -difference), rank))
     starts = cut(source[order], target[order], micro_batch_tokens)
     per_update = update_tokens // micro_batch_tokens
     updates = np.array_split(random.permutation(len(starts)), -(-len(starts) // per_update))
