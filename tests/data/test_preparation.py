@@ -14,7 +14,8 @@ from mtkit.data import preparation
 from mtkit.data.encoding import TextChunk, encode_chunks
 from mtkit.data.folder import PreparedData
 from mtkit.data.preparation import prepare, summary
-from mtkit.data.vocabulary import learn_vocabulary, normalise
+from mtkit.data.vocabularies import learn_vocabularies
+from mtkit.data.vocabulary import normalise
 from mtkit.support.errors import UserError
 from mtkit.support.files import sha256
 from mtkit.support.lines import raw_lines, read_lines
@@ -39,7 +40,8 @@ def content(folder: Path) -> dict[str, bytes]:
 def test_the_folder_holds_text_numbers_vocabulary_and_report(tmp_path: Path) -> None:
     report = prepare(config(tmp_path), tmp_path / "out")
     data = PreparedData.open(tmp_path / "out")
-    vocabulary = data.vocabulary()
+    vocabulary = data.vocabularies().source
+    assert data.vocabularies().shared
     assert data.report == report
 
     source, target = (read_lines(data.text_path("train", language)) for language in ("en", "de"))
@@ -77,7 +79,7 @@ def test_lines_of_validation_and_test_all_stay(tmp_path: Path) -> None:
         assert data.text_path(split, "de").read_bytes() == target
         pairs = data.pairs(split)
         assert pairs.source_lengths[0] == 0
-        assert data.vocabulary().decode([pairs.target(3).tolist()]) == ["Tom & ich"]
+        assert data.vocabularies().target.decode([pairs.target(3).tolist()]) == ["Tom & ich"]
 
 
 def test_ten_pairs_of_which_two_are_dropped(tmp_path: Path) -> None:
@@ -110,7 +112,7 @@ def test_invisible_characters_reach_neither_text_nor_vocabulary(tmp_path: Path) 
     source = b"\xef\xbb\xbfHello\nso\xc2\xadfter\n" * 20
     report = prepare(config(tmp_path, source, b"\xef\xbb\xbfHallo\nweicher\n" * 20), tmp_path / "out")
     data = PreparedData.open(tmp_path / "out")
-    pieces = "".join(data.vocabulary().pieces)
+    pieces = "".join(data.vocabularies().source.pieces)
     assert not {"\ufeff", "\u00ad"} & set(pieces)
     assert set(read_lines(data.text_path("train", "en"))) == {"Hello", "softer"}
     assert report.splits["train"].counts.changed["bom"] == 40
@@ -190,12 +192,12 @@ def test_the_number_of_workers_and_the_chunks_change_nothing(tmp_path: Path, mon
 
 
 def test_a_failing_worker_names_corpus_and_lines() -> None:
-    vocabulary = learn_vocabulary({"a": 1}, schema.Vocabulary(soft_limit=True))
+    vocabularies = learn_vocabularies([{"a": 1}], schema.Vocabulary(soft_limit=True))
     good = TextChunk(["a", "b"], ["c", "d"], [1, 2])
     bad: Any = TextChunk(["a", None], ["c", "d"], [3, 7])  # type: ignore[list-item]
     for workers in (1, 2):
-        encoded = encode_chunks(vocabulary, [good, bad, good], workers, "train (a.en + a.de)")
-        assert next(encoded).source == vocabulary.encode(["a", "b"])
+        encoded = encode_chunks(vocabularies, [good, bad, good], workers, "train (a.en + a.de)")
+        assert next(encoded).source == vocabularies.source.encode(["a", "b"])
         with pytest.raises(RuntimeError, match=r"train \(a\.en \+ a\.de\), lines 3 to 7, failed: .*TypeError"):
             list(encoded)
 
@@ -210,10 +212,10 @@ class Deadly(str):
 
 
 def test_a_killed_worker_is_told_and_nothing_hangs() -> None:
-    vocabulary = learn_vocabulary({"a": 1}, schema.Vocabulary(soft_limit=True))
+    vocabularies = learn_vocabularies([{"a": 1}], schema.Vocabulary(soft_limit=True))
     chunk = TextChunk([Deadly("a")], ["b"], [1])
     with pytest.raises(RuntimeError, match=r"train, lines 1 to 1, failed: a worker process was killed.*--workers"):
-        list(encode_chunks(vocabulary, [chunk], 2, "train"))
+        list(encode_chunks(vocabularies, [chunk], 2, "train"))
 
 
 LINE = st.binary(max_size=12) | st.sampled_from([b"a b", b"Stra\xc3\x9fe", b"\xff", b"\xe2\x80\xa8", b"\r", b""])
@@ -237,7 +239,7 @@ def test_any_bytes_are_prepared_or_refused(tmp_path: Path, pairs_of_bytes: list[
     counts = report.splits["train"].counts
     assert counts.read == read == counts.kept + sum(counts.dropped.values())
     data = PreparedData.open(out)
-    pairs, vocabulary = data.pairs("train"), data.vocabulary()
+    pairs, vocabulary = data.pairs("train"), data.vocabularies().source
     for side, language in ((pairs.source, "en"), (pairs.target, "de")):
         text = read_lines(data.text_path("train", language))
         assert (
@@ -275,9 +277,9 @@ def test_opening_what_is_no_prepared_folder(tmp_path: Path) -> None:
     (out / "train.source.bin").write_bytes(b"")
     with pytest.raises(UserError, match=r"train\.source\.bin: damaged"):
         data.pairs("train")
-    (out / "vocabulary.model").write_bytes(learn_vocabulary({"x": 1}, schema.Vocabulary(soft_limit=True)).model_bytes)
+    learn_vocabularies([{"x": 1}], schema.Vocabulary(soft_limit=True)).save(out)
     with pytest.raises(UserError, match=r"vocabulary\.model: vocabulary differs: [0-9a-f]{12}"):
-        data.vocabulary()
+        data.vocabularies()
 
 
 def test_a_split_that_was_not_prepared(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from mtkit.config import schema
+from mtkit.data.vocabularies import Vocabularies
 from mtkit.data.vocabulary import Vocabulary
 from mtkit.decoding.length_penalties import gnmt
 from mtkit.decoding.stepping import DecodingState, Stepper
@@ -28,7 +29,7 @@ def make(vocabulary: Vocabulary, random_model: Models) -> Make:
 
     def build(seed: int = 3, **options: object) -> Translator:
         decoding = schema.Decoding.model_validate({"max_length_factor": 0.5, "max_length_constant": 8} | options)
-        return Translator([random_model(seed)], vocabulary, decoding, CPU)
+        return Translator([random_model(seed)], Vocabularies(vocabulary, vocabulary), decoding, CPU)
 
     return build
 
@@ -186,7 +187,7 @@ def test_a_broken_model_is_named(vocabulary: Vocabulary, random_model: Models) -
     model = random_model(0)
     with torch.no_grad():
         model.embedding.weight.fill_(torch.nan)
-    translator = Translator([model], vocabulary, schema.Decoding(), CPU)
+    translator = Translator([model], Vocabularies(vocabulary, vocabulary), schema.Decoding(), CPU)
     with pytest.raises(UserError, match="no finite probabilities"):
         list(translator.translate(["a"]))
 
@@ -196,7 +197,7 @@ def test_learned_positions_limit_what_goes_in_and_what_comes_out(vocabulary: Voc
     sizes = {"d_model": 16, "heads": 2, "d_ff": 16, "encoder_layers": 1, "decoder_layers": 1}
     config = schema.Model.model_validate(sizes | {"positions": "learned", "learned_positions": 12})
     model = Transformer(config, len(vocabulary)).eval()
-    translator = Translator([model], vocabulary, schema.Decoding(beam_size=2), torch.device("cpu"))
+    translator = Translator([model], Vocabularies(vocabulary, vocabulary), schema.Decoding(beam_size=2), torch.device("cpu"))
     (found,) = translator.translate([" ".join(["dog"] * 40)])
     assert found.pieces > 3
     assert ", over the model's learned positions, 11: translated in" in found.warnings[0]
