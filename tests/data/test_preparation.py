@@ -33,6 +33,13 @@ def config(folder: Path, source: bytes = SOURCE, target: bytes = TARGET, **secti
     return schema.Config(data=schema.Data(train=split, validation=split, test=split), vocabulary=vocabulary, **sections)
 
 
+SEPARATE: dict[str, Any] = {
+    "vocabulary": schema.Vocabulary(shared=False, size=1000, soft_limit=True),
+    "model": schema.Model(tied_embeddings="decoder"),
+}
+"""Sections of a config with a vocabulary for each language."""
+
+
 def content(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
@@ -189,6 +196,93 @@ def test_the_number_of_workers_and_the_chunks_change_nothing(tmp_path: Path, mon
     prepare(chosen, tmp_path / "two", workers=2)
     assert content(tmp_path / "one") == content(tmp_path / "two")
     assert 0 < PreparedData.open(tmp_path / "one").report.splits["train"].counts.dropped["too_long"] < 200
+
+
+def test_each_side_is_numbered_with_a_vocabulary_of_its_own(tmp_path: Path) -> None:
+    report = prepare(config(tmp_path, **SEPARATE), tmp_path / "out")
+    data = PreparedData.open(tmp_path / "out")
+    vocabularies, pairs = data.vocabularies(), data.pairs("train")
+    assert data.report == report
+    assert {name for name in content(tmp_path / "out") if name.endswith(".model")} == {
+        "vocabulary.source.model",
+        "vocabulary.target.model",
+    }
+    assert [pairs.source(i).tolist() for i in range(3)] == vocabularies.source.encode(
+        ["A house stands here.", "The cat sleeps.", "We see & hear 🙂 it."]
+    )
+    assert [pairs.target(i).tolist() for i in range(3)] == vocabularies.target.encode(
+        ["Hier steht ein Haus.", "Die Katze schläft.", "Wir sehen & hören 🙂 es."]
+    )
+    assert "ö" in vocabularies.target.pieces
+    assert "ö" not in vocabularies.source.pieces
+    assert report.splits["train"].unknown_rate == 0
+
+    told = json.loads((tmp_path / "out" / "report.json").read_text())
+    sizes = len(vocabularies.source), len(vocabularies.target)
+    fingerprints = vocabularies.source.fingerprint, vocabularies.target.fingerprint
+    assert sizes[0] != sizes[1]
+    assert (told["source_vocabulary_size"], told["vocabulary_size"]) == sizes
+    assert told["vocabulary_fingerprint"] == "/".join(fingerprints)
+    assert summary(report)[-1] == (
+        f"vocabularies: source {sizes[0]} pieces, target {sizes[1]} pieces, "
+        f"fingerprints {fingerprints[0][:12]}/{fingerprints[1][:12]}"
+    )
+
+
+@pytest.mark.parametrize("many", ["source", "target"])
+def test_the_larger_vocabulary_decides_how_wide_a_token_is(tmp_path: Path, many: str) -> None:
+    signs = "".join(chr(code) for code in (*range(0x3400, 0x4DC0), *range(0x4E00, 0x9FFF), *range(0x20000, 0x2A6E0)))
+    signs = "".join(sign for sign in signs if normalise(sign) == sign)
+    full = "".join(f"{signs[start : start + 100]}\n" for start in range(0, len(signs), 100)).encode()
+    plain = b"a line of words\n" * full.count(b"\n")
+    most = schema.Vocabulary(shared=False, size=300_000, soft_limit=True, character_coverage=1.0)
+    sides = (full, plain) if many == "source" else (plain, full)
+    cleaning = schema.Cleaning(max_ratio=1000.0)
+    prepare(config(tmp_path, *sides, **SEPARATE | {"vocabulary": most}, cleaning=cleaning), tmp_path / "out")
+    data = PreparedData.open(tmp_path / "out")
+    vocabularies, pairs = data.vocabularies(), data.pairs("train")
+    larger, tokens = (vocabularies.source, pairs.source) if many == "source" else (vocabularies.target, pairs.target)
+    assert len(larger) > 65536 > min(len(vocabularies.source), len(vocabularies.target))
+    assert larger.decode([tokens(i).tolist() for i in range(len(pairs))]) == full.decode().splitlines()
+
+
+def test_a_folder_from_before_there_was_a_choice_is_read(tmp_path: Path) -> None:
+    report = prepare(config(tmp_path), tmp_path / "out")
+    file = tmp_path / "out" / "report.json"
+    told = json.loads(file.read_text())
+    del told["source_vocabulary_size"], told["config"]["vocabulary"]["shared"]
+    file.write_text(json.dumps(told))
+    data = PreparedData.open(tmp_path / "out")
+    assert data.vocabularies().shared
+    assert data.vocabularies().fingerprint == report.vocabulary_fingerprint
+
+
+def test_a_wrong_vocabulary_of_two_is_refused_with_all_fingerprints(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    prepare(config(tmp_path, **SEPARATE), out)
+    data = PreparedData.open(out)
+    right, wrong = data.vocabularies(), learn_vocabularies([{"x": 1}], SEPARATE["vocabulary"]).source
+    (out / "vocabulary.target.model").write_bytes(wrong.model_bytes)
+    with pytest.raises(UserError) as caught:
+        data.vocabularies()
+    assert str(caught.value) == (
+        f"{out}/vocabulary.{{source,target}}.model: vocabulary differs: {right.source.fingerprint[:12]}/"
+        f"{wrong.fingerprint[:12]}, but the data was numbered with {right.source.fingerprint[:12]}/"
+        f"{right.target.fingerprint[:12]}: run mtkit prepare again"
+    )
+    (out / "vocabulary.target.model").write_bytes(right.target.model_bytes[:-100])
+    with pytest.raises(UserError, match=rf"^{out}/vocabulary\.target\.model: not a SentencePiece model"):
+        data.vocabularies()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_workers_give_each_side_its_own_numbers(workers: int) -> None:
+    vocabularies = learn_vocabularies([{"bako": 9}, {"βακο": 9}], schema.Vocabulary(soft_limit=True))
+    lines = ["bako βακο", "βακο"]
+    (chunk,) = encode_chunks(vocabularies, [TextChunk(lines, lines, [1, 2])], workers, "train")
+    assert chunk.source == vocabularies.source.encode(lines)
+    assert chunk.target == vocabularies.target.encode(lines)
+    assert chunk.source != chunk.target
 
 
 def test_a_failing_worker_names_corpus_and_lines() -> None:
