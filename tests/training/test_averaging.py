@@ -97,6 +97,18 @@ def test_the_result_is_a_run(make: Make, tmp_path: Path, vocabularies: Vocabular
         choose(made, last=1)
 
 
+def test_a_checkpoint_of_another_vocabulary_is_refused(make: Make, tmp_path: Path, vocabularies: Vocabularies) -> None:
+    run = make({1: torch.ones(1)})
+    run.save(State(2, vocabulary="0123456789abcdef/fedcba9876543210"), {"w": torch.ones(1)})
+    with pytest.raises(UserError) as caught:
+        average(run, run.checkpoints(), tmp_path / "mean")
+    assert str(caught.value) == (
+        f"vocabulary differs: checkpoint {run.checkpoint_folder}/step-00000002 has 0123456789ab/fedcba987654, "
+        f"{run.folder}/vocabulary.model has {vocabularies.fingerprint[:12]}: use the data that the model was trained on"
+    )
+    assert not (tmp_path / "mean").exists()
+
+
 def test_a_folder_that_is_there_is_not_touched(make: Make, tmp_path: Path) -> None:
     run = make({1: torch.ones(1)})
     (tmp_path / "mine").mkdir()
