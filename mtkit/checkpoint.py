@@ -1,6 +1,6 @@
 """The run folder: what of a training lies on disk, and how it is read.
 
-    RUN/config.yaml  vocabulary.model  provenance.json  metrics.jsonl
+    RUN/config.yaml  vocabulary.model (or two: see data/vocabularies)  provenance.json  metrics.jsonl
     RUN/checkpoints/step-00001000/  model.safetensors  optimizer.safetensors  state.json
 
 Comes in: weights, moments, a position. Goes out: the same. A checkpoint appears whole or not at all, `state.json` holds the
@@ -26,13 +26,13 @@ from torch import Tensor
 
 from mtkit.config.loader import dump_config, load_config
 from mtkit.config.schema import Config
-from mtkit.data.vocabulary import Vocabulary
+from mtkit.data.vocabularies import Vocabularies, shortened
 from mtkit.model.transformer import Transformer
 from mtkit.support.errors import UserError
-from mtkit.support.files import TEMPORARY, remove_folder, remove_leftovers, sha256, whole_file, whole_folder, write_text
+from mtkit.support.files import TEMPORARY, remove_folder, remove_leftovers, sha256, whole_folder, write_text
 
 FORMAT_VERSION = 1
-CONFIG, VOCABULARY, PROVENANCE, METRICS = "config.yaml", "vocabulary.model", "provenance.json", "metrics.jsonl"
+CONFIG, PROVENANCE, METRICS = "config.yaml", "provenance.json", "metrics.jsonl"
 LOCK = ".lock"
 CHECKPOINTS, MODEL, OPTIMIZER, STATE = "checkpoints", "model.safetensors", "optimizer.safetensors", "state.json"
 
@@ -47,7 +47,7 @@ class State:
     loss: float | None = None  # mean negative log-likelihood of the validation target tokens, nats
     bleu: float | None = None  # sacreBLEU of the validation translation
     format_version: int = FORMAT_VERSION
-    vocabulary: str = ""  # fingerprint of the vocabulary that the weights were learned with
+    vocabulary: str = ""  # fingerprint of the vocabularies that the weights were learned with
     files: dict[str, str] = field(default_factory=dict)  # name -> sha256
     averaged: tuple[int, ...] = ()  # steps whose mean this is; empty for a checkpoint of training
 
@@ -116,9 +116,9 @@ class Run:
         """The resolved config of the run."""
         return load_config(str(self.folder / CONFIG))
 
-    def vocabulary(self) -> Vocabulary:
-        """The vocabulary of the run."""
-        return Vocabulary.load(self.folder / VOCABULARY)
+    def vocabularies(self) -> Vocabularies:
+        """The vocabularies of the run, as many as its config says."""
+        return Vocabularies.load(self.folder, shared=self.config().vocabulary.shared)
 
     def provenance(self) -> dict[str, Any]:
         """Where the run comes from, as `create_run` was told. UserError if that cannot be read."""
@@ -234,11 +234,11 @@ def open_run(path: str | Path) -> Run:
     return Run(folder)
 
 
-def create_run(folder: Path, config: Config, vocabulary: Vocabulary, provenance: Mapping[str, object]) -> Run:
-    """Makes a run folder stand alone: its config, its vocabulary, where it comes from."""
+def create_run(folder: Path, config: Config, vocabularies: Vocabularies, provenance: Mapping[str, object]) -> Run:
+    """Makes a run folder stand alone: its config, its vocabularies, where it comes from."""
+    assert config.vocabulary.shared == vocabularies.shared, "the config says how to read them"
     folder.mkdir(parents=True, exist_ok=True)
-    with whole_file(folder / VOCABULARY) as stream:
-        stream.write(vocabulary.model_bytes)
+    vocabularies.save(folder)
     write_text(folder / PROVENANCE, json.dumps(provenance, indent=1, ensure_ascii=False) + "\n")
     write_text(folder / CONFIG, dump_config(config))  # last: a folder with it is a run
     return Run(folder)
@@ -263,7 +263,7 @@ class LoadedModel:
     """A trained model ready to use, in evaluation mode, with what belongs to it."""
 
     model: Transformer
-    vocabulary: Vocabulary
+    vocabularies: Vocabularies
     config: Config
     folder: Path  # of the run
     step: int
@@ -287,19 +287,20 @@ def find_checkpoint(path: str | Path) -> tuple[Run, Checkpoint]:
 def load_model(path: str | Path, device: torch.device) -> LoadedModel:
     """The model of a run folder or checkpoint folder, on `device`. UserError if files are missing, damaged or unlike."""
     run, checkpoint = find_checkpoint(path)
-    config, vocabulary = run.config(), run.vocabulary()
-    check_vocabulary(checkpoint, vocabulary, str(run.folder / VOCABULARY))
-    model = Transformer(config.model, len(vocabulary))
+    config, vocabularies = run.config(), run.vocabularies()
+    check_vocabulary(checkpoint, vocabularies, run.folder)
+    model = Transformer(config.model, len(vocabularies.target), len(vocabularies.source))
     load_weights(model, checkpoint)
-    return LoadedModel(model.to(device).eval(), vocabulary, config, run.folder, checkpoint.state.step)
+    return LoadedModel(model.to(device).eval(), vocabularies, config, run.folder, checkpoint.state.step)
 
 
-def check_vocabulary(checkpoint: Checkpoint, vocabulary: Vocabulary, where: str) -> None:
-    """UserError if `vocabulary`, which lies at `where`, is not the one the weights were learned with."""
-    if vocabulary.fingerprint != checkpoint.state.vocabulary:
+def check_vocabulary(checkpoint: Checkpoint, vocabularies: Vocabularies, folder: Path) -> None:
+    """UserError if `vocabularies`, which lie in `folder`, are not those the weights were learned with."""
+    if vocabularies.fingerprint != checkpoint.state.vocabulary:
         raise UserError(
-            f"vocabulary differs: checkpoint {checkpoint.folder} has {checkpoint.state.vocabulary[:12]}, "
-            f"{where} has {vocabulary.fingerprint[:12]}: use the data that the model was trained on"
+            f"vocabulary differs: checkpoint {checkpoint.folder} has {shortened(checkpoint.state.vocabulary)}, "
+            f"{folder / vocabularies.file_name} has {shortened(vocabularies.fingerprint)}: "
+            "use the data that the model was trained on"
         )
 
 

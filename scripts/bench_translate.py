@@ -15,7 +15,7 @@ from torch import Tensor
 from mtkit.checkpoint import load_model
 from mtkit.config.schema import Decoding, Model
 from mtkit.config.schema import Vocabulary as VocabularyConfig
-from mtkit.data.vocabulary import Vocabulary, learn_vocabulary
+from mtkit.data.vocabularies import Vocabularies, learn_vocabularies
 from mtkit.decoding.stepping import DecodingState, Stepper
 from mtkit.decoding.translator import Translator
 from mtkit.model.transformer import Transformer
@@ -51,7 +51,7 @@ def main() -> None:
     parser.add_argument("--lines", type=int, default=40)
     parser.add_argument("--rounds", type=int, default=2)
     options = parser.parse_args()
-    model, vocabulary = chosen(options.model)
+    model, vocabularies = chosen(options.model)
     import numpy as np
 
     random = np.random.default_rng(2)
@@ -60,7 +60,7 @@ def main() -> None:
     device = torch.device("cpu")
     for beam in (1, 4):
         decoding = Decoding(beam_size=beam, max_length_factor=1.0, max_length_constant=10)
-        ours, uncached = (Translator([model], vocabulary, decoding, device) for _ in range(2))
+        ours, uncached = (Translator([model], vocabularies, decoding, device) for _ in range(2))
         uncached._stepper = Uncached([model], device)
         rates = [(rate(ours, lines), rate(uncached, lines)) for _ in range(options.rounds)]
         cached, plain = (best(found) for found in zip(*rates, strict=True))
@@ -74,19 +74,19 @@ def main() -> None:
         )
 
 
-def chosen(run: str | None) -> tuple[Transformer, Vocabulary]:
+def chosen(run: str | None) -> tuple[Transformer, Vocabularies]:
     """The trained model asked for, or a random one of Multi30k's size."""
     if run:
         loaded = load_model(Path(run), torch.device("cpu"))
-        return loaded.model, loaded.vocabulary
+        return loaded.model, loaded.vocabularies
     import numpy as np
 
     words = zipf_words(5000, np.random.default_rng(1))
     counts = {word: 5000 // (rank + 1) + 1 for rank, word in enumerate(words)}
-    vocabulary = learn_vocabulary(counts, VocabularyConfig(size=6000, soft_limit=True))
+    vocabularies = learn_vocabularies([counts], VocabularyConfig(size=6000, soft_limit=True))
     torch.manual_seed(1)
     sizes = Model(d_model=128, d_ff=256, heads=4, encoder_layers=4, decoder_layers=4)
-    return Transformer(sizes, len(vocabulary)).eval(), vocabulary
+    return Transformer(sizes, len(vocabularies.target)).eval(), vocabularies
 
 
 if __name__ == "__main__":

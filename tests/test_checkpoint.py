@@ -17,7 +17,7 @@ from mtkit import checkpoint
 from mtkit.checkpoint import Run, State
 from mtkit.config.schema import Config
 from mtkit.config.schema import Vocabulary as VocabularyOptions
-from mtkit.data.vocabulary import Vocabulary, learn_vocabulary
+from mtkit.data.vocabularies import Vocabularies, learn_vocabularies
 from mtkit.model.transformer import Transformer
 from mtkit.support.errors import UserError
 
@@ -26,27 +26,27 @@ CONFIG = Config.model_validate({"model": {"d_model": 8, "d_ff": 8, "heads": 1, "
 
 
 @pytest.fixture(scope="module")
-def vocabulary() -> Vocabulary:
-    return learn_vocabulary({"bako": 9, "timu": 8}, VocabularyOptions(size=400, soft_limit=True))
+def vocabularies() -> Vocabularies:
+    return learn_vocabularies([{"bako": 9, "timu": 8}], VocabularyOptions(size=400, soft_limit=True))
 
 
 @pytest.fixture
-def model(vocabulary: Vocabulary) -> Transformer:
+def model(vocabularies: Vocabularies) -> Transformer:
     torch.manual_seed(1)
-    return Transformer(CONFIG.model, len(vocabulary))
+    return Transformer(CONFIG.model, len(vocabularies.target))
 
 
 @pytest.fixture
-def run(tmp_path: Path, vocabulary: Vocabulary) -> Run:
-    return checkpoint.create_run(tmp_path / "runs" / "a", CONFIG, vocabulary, {"seed": 1})
+def run(tmp_path: Path, vocabularies: Vocabularies) -> Run:
+    return checkpoint.create_run(tmp_path / "runs" / "a", CONFIG, vocabularies, {"seed": 1})
 
 
 @pytest.fixture
-def save(run: Run, vocabulary: Vocabulary, model: Transformer) -> Callable[..., checkpoint.Checkpoint]:
+def save(run: Run, vocabularies: Vocabularies, model: Transformer) -> Callable[..., checkpoint.Checkpoint]:
     """save(step, bleu=..., loss=...): a checkpoint whose moments are full of its step."""
 
     def call(step: int, *, loss: float | None = None, bleu: float | None = None) -> checkpoint.Checkpoint:
-        state = State(step, loss, bleu, vocabulary=vocabulary.fingerprint)
+        state = State(step, loss, bleu, vocabulary=vocabularies.fingerprint)
         moments = {"embedding/step": torch.tensor(float(step)), "embedding/mean": torch.full((3, 2), float(step))}
         return run.save(state, model.state_dict(), moments)
 
@@ -63,7 +63,7 @@ def flip(file: Path) -> None:
     file.write_bytes(content)
 
 
-def test_what_is_saved_is_loaded(run: Run, save: Save, model: Transformer, vocabulary: Vocabulary) -> None:
+def test_what_is_saved_is_loaded(run: Run, save: Save, model: Transformer, vocabularies: Vocabularies) -> None:
     saved = save(7, bleu=12.5, loss=3.25)
     assert saved.folder == run.folder / "checkpoints" / "step-00000007"
     (found,) = run.checkpoints()
@@ -78,7 +78,7 @@ def test_what_is_saved_is_loaded(run: Run, save: Save, model: Transformer, vocab
     assert torch.equal(moments["embedding/mean"], torch.full((3, 2), 7.0))
     loaded = checkpoint.load_model(run.folder, CPU)
     assert (loaded.step, loaded.folder, loaded.config) == (7, run.folder, CONFIG)
-    assert loaded.vocabulary.fingerprint == vocabulary.fingerprint
+    assert loaded.vocabularies.fingerprint == vocabularies.fingerprint
     assert not loaded.model.training
     assert run.provenance() == {"seed": 1}
 
@@ -222,14 +222,14 @@ def test_a_newer_format_is_refused_with_both_numbers(run: Run, save: Save) -> No
         checkpoint.load_model(run.folder, CPU)
 
 
-def test_another_vocabulary_is_refused(run: Run, save: Save, vocabulary: Vocabulary) -> None:
+def test_another_vocabulary_is_refused(run: Run, save: Save, vocabularies: Vocabularies) -> None:
     save(1)
-    other = learn_vocabulary({"lera": 9, "nosi": 8}, VocabularyOptions(size=400, soft_limit=True))
-    (run.folder / "vocabulary.model").write_bytes(other.model_bytes)
+    other = learn_vocabularies([{"lera": 9, "nosi": 8}], VocabularyOptions(size=400, soft_limit=True))
+    other.save(run.folder)
     with pytest.raises(UserError) as caught:
         checkpoint.load_model(run.folder, CPU)
     assert str(caught.value).startswith("vocabulary differs: checkpoint ")
-    assert vocabulary.fingerprint[:12] in str(caught.value)
+    assert vocabularies.fingerprint[:12] in str(caught.value)
     assert other.fingerprint[:12] in str(caught.value)
 
 
@@ -313,12 +313,12 @@ def test_only_one_process_writes(run: Run, forked: Callable[..., subprocess.Comp
         assert not (run.folder / ".tmp-mine").exists()
 
 
-def test_the_newest_run_is_the_one_that_was_trained_last(tmp_path: Path, vocabulary: Vocabulary) -> None:
+def test_the_newest_run_is_the_one_that_was_trained_last(tmp_path: Path, vocabularies: Vocabularies) -> None:
     root = tmp_path / "runs"
     with pytest.raises(UserError, match=rf"^no trained model below {root}: run mtkit train first"):
         checkpoint.newest_run(root)
     for when, name in enumerate(("b", "a", "c", ".tmp-average-1"), 1):
-        made = checkpoint.create_run(root / name, CONFIG, vocabulary, {})
+        made = checkpoint.create_run(root / name, CONFIG, vocabularies, {})
         if name != "c":  # has no checkpoint yet
             saved = made.save(State(100 - when), {"w": torch.zeros(1)})
             os.utime(saved.folder / "state.json", ns=(when, when))

@@ -91,7 +91,7 @@ def translate(
             raise UserError(f"--set {override}: translate only has use for the section decoding")
 
     lines = _Lines(source)
-    translator = Translator([each.model for each in loaded], loaded[0].vocabulary, decoding, place)
+    translator = Translator([each.model for each in loaded], loaded[0].vocabularies, decoding, place)
     with _opened(output) as stream:
         _Report(source, output).watch(_written(translator.translate(lines), stream, form, decoding))
         if lines.error is not None:
@@ -119,6 +119,7 @@ def _check_files(source: str, output: str) -> None:
 def _load(names: Sequence[str], device: "torch.device") -> list["LoadedModel"]:
     """The models named, or that of the newest run; says on stderr which and where. UserError if they cannot go together."""
     from mtkit.checkpoint import load_model, newest_run
+    from mtkit.data.vocabularies import shortened
 
     paths = list(names) or [str(newest_run())]
     loaded = [load_model(path, device) for path in paths]
@@ -126,10 +127,10 @@ def _load(names: Sequence[str], device: "torch.device") -> list["LoadedModel"]:
     click.echo(f"on {device}: {told}{'' if names else ' (the newest run)'}", err=True)
     first = loaded[0]
     for path, each in zip(paths[1:], loaded[1:], strict=True):
-        if each.vocabulary.fingerprint != first.vocabulary.fingerprint:
+        if each.vocabularies.fingerprint != first.vocabularies.fingerprint:
             raise UserError(
-                f"vocabulary differs: {paths[0]} has {first.vocabulary.fingerprint[:12]}, "
-                f"{path} has {each.vocabulary.fingerprint[:12]}: an ensemble needs models trained on the same prepared data"
+                f"vocabulary differs: {paths[0]} has {shortened(first.vocabularies.fingerprint)}, {path} has "
+                f"{shortened(each.vocabularies.fingerprint)}: an ensemble needs models trained on the same prepared data"
             )
     return loaded
 

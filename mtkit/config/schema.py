@@ -95,8 +95,11 @@ class Cleaning(Section):
 
 
 class Vocabulary(Section):
-    """The subword vocabulary, shared by both languages and learned from the cleaned training text."""
+    """The subword vocabulary, learned from the cleaned training text."""
 
+    shared: bool = Field(
+        True, description="one vocabulary for both languages, as in the paper; false = one for each, of `size` pieces each"
+    )
     size: int = Field(37000, ge=261, le=1_000_000, description="pieces in all, with 4 control and 256 byte pieces")
     soft_limit: bool = Field(False, description="take fewer pieces when the text does not hold `size` of them")
     character_coverage: float = Field(
@@ -320,10 +323,18 @@ class Config(Section):
     evaluation: Evaluation = Field(Evaluation(), description="the scores")
 
     @model_validator(mode="after")
-    def _positions_hold_the_longest_sentence(self) -> Self:
+    def _sections_fit(self) -> Self:
+        faults = []
         if self.model.positions == "learned" and self.model.learned_positions <= self.cleaning.max_tokens:
-            raise ValueError(
+            faults.append(
                 f"model.learned_positions {self.model.learned_positions} is too few for sentences of cleaning.max_tokens "
                 f"{self.cleaning.max_tokens} and their control token"
             )
+        if self.model.tied_embeddings == "all" and not self.vocabulary.shared:
+            faults.append(
+                "model.tied_embeddings all is one matrix for both languages, vocabulary.shared false numbers them apart: "
+                "set model.tied_embeddings=decoder (or none), or vocabulary.shared=true"
+            )
+        if faults:
+            raise ValueError("; ".join(faults))
         return self

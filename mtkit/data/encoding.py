@@ -11,7 +11,9 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 
-from mtkit.data.vocabulary import Vocabulary
+from mtkit.data.vocabularies import Vocabularies
+
+_Sides = tuple[list[list[int]], list[list[int]]]  # token ids of the sources, of the targets
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,9 @@ class EncodedChunk:
         return len(self.text)
 
 
-def encode_chunks(vocabulary: Vocabulary, chunks: Iterable[TextChunk], workers: int, corpus: str) -> Iterator[EncodedChunk]:
+def encode_chunks(
+    vocabularies: Vocabularies, chunks: Iterable[TextChunk], workers: int, corpus: str
+) -> Iterator[EncodedChunk]:
     """Encodes chunks in order. Holds about two chunks a worker in memory.
 
     RuntimeError naming `corpus` and the lines of the chunk if a worker fails or is killed.
@@ -46,13 +50,13 @@ def encode_chunks(vocabulary: Vocabulary, chunks: Iterable[TextChunk], workers: 
     if workers == 1:
         for chunk in chunks:
             try:
-                yield _encode(vocabulary, chunk)
+                yield EncodedChunk(chunk, *_encode(vocabularies, chunk.source, chunk.target))
             except Exception as error:
                 raise _failure(error, corpus, chunk) from error
         return
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, context, initializer=_set_vocabulary, initargs=(vocabulary,)) as pool:
-        waiting: deque[tuple[TextChunk, Future[tuple[list[list[int]], list[list[int]]]]]] = deque()
+    with ProcessPoolExecutor(workers, context, initializer=_set_vocabularies, initargs=(vocabularies,)) as pool:
+        waiting: deque[tuple[TextChunk, Future[_Sides]]] = deque()
         try:
             for chunk in chunks:
                 waiting.append((chunk, pool.submit(_encode_in_worker, chunk.source, chunk.target)))
@@ -64,30 +68,29 @@ def encode_chunks(vocabulary: Vocabulary, chunks: Iterable[TextChunk], workers: 
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _encode(vocabulary: Vocabulary, chunk: TextChunk) -> EncodedChunk:
-    return EncodedChunk(chunk, vocabulary.encode(chunk.source), vocabulary.encode(chunk.target))
+def _encode(vocabularies: Vocabularies, source: Sequence[str], target: Sequence[str]) -> _Sides:
+    return vocabularies.source.encode(source), vocabularies.target.encode(target)
 
 
-_vocabulary: Vocabulary | None = None  # of a worker process, set once when it starts
+_vocabularies: Vocabularies | None = None  # of a worker process, set once when it starts
 
 
-def _set_vocabulary(vocabulary: Vocabulary) -> None:
-    global _vocabulary
+def _set_vocabularies(vocabularies: Vocabularies) -> None:
+    global _vocabularies
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interruption is the parent's business
-    _vocabulary = vocabulary
+    _vocabularies = vocabularies
 
 
-def _encode_in_worker(source: Sequence[str], target: Sequence[str]) -> tuple[list[list[int]], list[list[int]]]:
-    assert _vocabulary is not None
-    return _vocabulary.encode(source), _vocabulary.encode(target)
+def _encode_in_worker(source: Sequence[str], target: Sequence[str]) -> _Sides:
+    assert _vocabularies is not None
+    return _encode(_vocabularies, source, target)
 
 
-def _result(chunk: TextChunk, future: Future[tuple[list[list[int]], list[list[int]]]], corpus: str) -> EncodedChunk:
+def _result(chunk: TextChunk, future: Future[_Sides], corpus: str) -> EncodedChunk:
     try:
-        source, target = future.result()
+        return EncodedChunk(chunk, *future.result())
     except Exception as error:
         raise _failure(error, corpus, chunk) from error
-    return EncodedChunk(chunk, source, target)
 
 
 def _failure(error: Exception, corpus: str, chunk: TextChunk) -> RuntimeError:

@@ -1,7 +1,7 @@
 """The prepared data folder: what lies in it and how it is opened.
 
-Comes in: a folder that `preparation` wrote. Goes out: its report, vocabulary, numbered pairs and raw text. Knows nothing of
-how they were made.
+Comes in: a folder that `preparation` wrote. Goes out: its report, vocabularies, numbered pairs and raw text. Knows nothing
+of how they were made.
 """
 
 from dataclasses import dataclass
@@ -11,12 +11,11 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from mtkit.data.binarized import Pairs
 from mtkit.data.cleaning import Counts
-from mtkit.data.vocabulary import Vocabulary
+from mtkit.data.vocabularies import Vocabularies, shortened
 from mtkit.support.errors import UserError
 
 FORMAT_VERSION = 1
 REPORT = "report.json"
-VOCABULARY = "vocabulary.model"
 
 
 class _Record(BaseModel):
@@ -55,11 +54,17 @@ class Report(_Record):
     format_version: int
     source_language: str
     target_language: str
-    vocabulary_size: int
-    vocabulary_fingerprint: str
+    source_vocabulary_size: int | None = None  # where the source has a vocabulary of its own, else nothing
+    vocabulary_size: int  # of the target's, which is then the source's too
+    vocabulary_fingerprint: str  # as `Vocabularies` has it
     words_left_out: int
     splits: dict[str, SplitReport]
     config: dict[str, JsonValue]
+
+    @property
+    def shared_vocabulary(self) -> bool:
+        """Whether both sides were numbered with one vocabulary."""
+        return self.source_vocabulary_size is None
 
 
 @dataclass(frozen=True)
@@ -88,15 +93,15 @@ class PreparedData:
             )
         return cls(folder, report)
 
-    def vocabulary(self) -> Vocabulary:
-        """The vocabulary of the folder. UserError if it is damaged or not the one the pairs were numbered with."""
-        vocabulary = Vocabulary.load(self.folder / VOCABULARY)
-        if vocabulary.fingerprint != self.report.vocabulary_fingerprint:
+    def vocabularies(self) -> Vocabularies:
+        """The vocabularies of the folder. UserError if one is damaged or they are not those the pairs were numbered with."""
+        vocabularies = Vocabularies.load(self.folder, shared=self.report.shared_vocabulary)
+        if vocabularies.fingerprint != self.report.vocabulary_fingerprint:
             raise UserError(
-                f"{self.folder / VOCABULARY}: vocabulary differs: {vocabulary.fingerprint[:12]}, but the data was numbered "
-                f"with {self.report.vocabulary_fingerprint[:12]}: run mtkit prepare again"
+                f"{self.folder / vocabularies.file_name}: vocabulary differs: {shortened(vocabularies.fingerprint)}, but "
+                f"the data was numbered with {shortened(self.report.vocabulary_fingerprint)}: run mtkit prepare again"
             )
-        return vocabulary
+        return vocabularies
 
     def pairs(self, split: str) -> Pairs:
         """The numbered pairs of `split`. UserError if it was not prepared or a file of it is damaged."""

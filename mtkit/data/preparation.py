@@ -1,14 +1,14 @@
 """The work of `mtkit prepare`: from a config to a prepared data folder, in two passes over the text.
 
 Comes in: a `Config`. Goes out: a folder as `folder` describes it, whole or not at all. The first pass cleans every split
-and counts the words of the training text, from which the vocabulary is learned; the second turns text into numbers. Both
+and counts the words of the training text, from which the vocabularies are learned; the second turns text into numbers. Both
 hold a few thousand lines at a time, whatever the size of the corpus. Knows nothing of models.
 """
 
 import contextlib
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -19,8 +19,9 @@ from mtkit.data.binarized import PairWriter
 from mtkit.data.cleaning import Cleaner, unescape
 from mtkit.data.corpus import SPLITS, Corpus, SentencePair, open_corpora
 from mtkit.data.encoding import TextChunk, encode_chunks
-from mtkit.data.folder import FORMAT_VERSION, REPORT, VOCABULARY, PartReport, Report, SplitReport
-from mtkit.data.vocabulary import LARGEST_WORD, UNK, Vocabulary, learn_vocabulary
+from mtkit.data.folder import FORMAT_VERSION, REPORT, PartReport, Report, SplitReport
+from mtkit.data.vocabularies import Vocabularies, learn_vocabularies, shortened
+from mtkit.data.vocabulary import LARGEST_WORD, UNK
 from mtkit.support.errors import UserError
 from mtkit.support.files import sha256, whole_folder
 from mtkit.support.lines import raw_lines
@@ -42,22 +43,23 @@ def prepare(config: Config, output: Path, *, workers: int = 1, overwrite: bool =
     _check_output(output, overwrite)
     corpora = open_corpora(config.data)
     with whole_folder(output, replace=overwrite) as folder:
-        words: Counter[str] = Counter()
+        words: list[Counter[str]] = [Counter() for _ in range(1 if config.vocabulary.shared else 2)]  # one a vocabulary
         cleaned = {split: _Split(config, corpora[split], folder) for split in reversed(SPLITS) if split in corpora}
         for split in cleaned.values():
             split.clean(words)
-        vocabulary = learn_vocabulary(words, config.vocabulary)
-        (folder / VOCABULARY).write_bytes(vocabulary.model_bytes)
-        left_out = sum(count for word, count in words.items() if len(word.encode()) > LARGEST_WORD)
+        vocabularies = learn_vocabularies(words, config.vocabulary)
+        vocabularies.save(folder)
+        left_out = sum(count for side in words for word, count in side.items() if len(word.encode()) > LARGEST_WORD)
         words.clear()
         report = Report(
             format_version=FORMAT_VERSION,
             source_language=config.data.source_language,
             target_language=config.data.target_language,
-            vocabulary_size=len(vocabulary),
-            vocabulary_fingerprint=vocabulary.fingerprint,
+            source_vocabulary_size=None if vocabularies.shared else len(vocabularies.source),
+            vocabulary_size=len(vocabularies.target),
+            vocabulary_fingerprint=vocabularies.fingerprint,
             words_left_out=left_out,
-            splits={split: cleaned[split].encode(vocabulary, workers) for split in SPLITS if split in cleaned},
+            splits={split: cleaned[split].encode(vocabularies, workers) for split in SPLITS if split in cleaned},
             config=config.model_dump(mode="json", include={"data", "cleaning", "vocabulary"}),
         )
         (folder / REPORT).write_text(report.model_dump_json(indent=2) + "\n", encoding="utf-8")
@@ -97,8 +99,12 @@ class _Split:
         self._cleaned = [folder / f"cleaned.{corpus.split}.{language}" for language in languages]
         self._lines = folder / f"cleaned.{corpus.split}.lines"  # int64: the corpus line of each cleaned pair
 
-    def clean(self, words: Counter[str]) -> None:
-        """The first pass: temporary files with the cleaned pairs; the words of training pairs are added to `words`."""
+    def clean(self, words: Sequence[Counter[str]]) -> None:
+        """The first pass: temporary files with the cleaned pairs; the words of training pairs are added to `words`.
+
+        These are the counts of the source and of the target, or one for both.
+        """
+        source_words, target_words = words[0], words[-1]
         source_path, target_path = self._cleaned
         chunks = shown(_chunks(self._corpus), f"cleaning {self._corpus.split}", len(self._corpus))
         with source_path.open("wb") as source, target_path.open("wb") as target, self._lines.open("wb") as lines:
@@ -111,24 +117,25 @@ class _Split:
                 lines.write(np.array([line for line, _ in kept], dtype=np.int64).tobytes())
                 if self._training:
                     for _, pair in kept:
-                        words.update(pair.source.split(" "))
-                        words.update(pair.target.split(" "))
+                        source_words.update(pair.source.split(" "))
+                        target_words.update(pair.target.split(" "))
                 done += len(chunk)
         self._check_some_kept()
 
-    def encode(self, vocabulary: Vocabulary, workers: int) -> SplitReport:
+    def encode(self, vocabularies: Vocabularies, workers: int) -> SplitReport:
         """The second pass: the pairs that are not too long, as text and as numbers; the temporary files go."""
         split = self._corpus.split
         cleaned = self._cleaner.counts().kept
         workers = workers if cleaned > CHUNK else 1  # starting processes takes longer than one chunk
-        encoded = encode_chunks(vocabulary, self._cleaned_chunks(), workers, str(self._corpus))
+        encoded = encode_chunks(vocabularies, self._cleaned_chunks(), workers, str(self._corpus))
         source_path, target_path = self._final
+        pieces = max(len(vocabularies.source), len(vocabularies.target))
         tokens = [0, 0]
         unknown = 0
         with (
             source_path.open("wb") as source,
             target_path.open("wb") as target,
-            contextlib.closing(PairWriter(self._folder, split, len(vocabulary))) as writer,
+            contextlib.closing(PairWriter(self._folder, split, pieces)) as writer,
         ):
             for chunk in shown(encoded, f"encoding {split}", cleaned):
                 lengths = zip(map(len, chunk.source), map(len, chunk.target), strict=True)
@@ -205,5 +212,10 @@ def summary(report: Report) -> list[str]:
         lines.append(
             f"WARNING: {report.words_left_out} words of more than {LARGEST_WORD} bytes were not used for the vocabulary"
         )
-    lines.append(f"vocabulary: {report.vocabulary_size} pieces, fingerprint {report.vocabulary_fingerprint[:12]}")
+    fingerprint = shortened(report.vocabulary_fingerprint)
+    if report.source_vocabulary_size is None:
+        lines.append(f"vocabulary: {report.vocabulary_size} pieces, fingerprint {fingerprint}")
+    else:
+        sizes = f"source {report.source_vocabulary_size} pieces, target {report.vocabulary_size} pieces"
+        lines.append(f"vocabularies: {sizes}, fingerprints {fingerprint}")
     return lines

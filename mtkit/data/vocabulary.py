@@ -161,11 +161,11 @@ def _whole_characters(run: bytearray) -> list[int]:
     return [FIRST_BYTE + byte for byte in run.decode("utf-8", errors="ignore").encode("utf-8")]
 
 
-def learn_vocabulary(word_counts: Mapping[str, int], config: schema.Vocabulary) -> Vocabulary:
+def learn_vocabulary(word_counts: Mapping[str, int], config: schema.Vocabulary, text: str = "this corpus") -> Vocabulary:
     """Learns byte-pair pieces from how often each space-separated word of the normalised text occurs.
 
-    Deterministic, and the same pieces as from the running text. UserError if the text holds fewer pieces than
-    `vocabulary.size` (unless `vocabulary.soft_limit`) or more characters than it has room for.
+    Deterministic, and the same pieces as from the running text. UserError if `text`, as messages call it, holds fewer
+    pieces than `vocabulary.size` (unless `vocabulary.soft_limit`) or more characters than it has room for.
     """
     model = io.BytesIO()
     with tempfile.TemporaryDirectory() as folder:
@@ -194,21 +194,19 @@ def learn_vocabulary(word_counts: Mapping[str, int], config: schema.Vocabulary) 
                 minloglevel=2,
             )
         except RuntimeError as error:
-            raise _mistake(str(error), config.size) or error from None
+            raise _mistake(str(error), config.size, text) or error from None
     return Vocabulary(model.getvalue().replace(rules.encode(), b"normalisation rules".ljust(len(rules.encode()))))
 
 
-def _mistake(message: str, size: int) -> UserError | None:
+def _mistake(message: str, size: int, text: str) -> UserError | None:
     """What the trainer's complaint means for the user; None if it is none that the user can mend."""
     if "sentences_.empty()" in message:
         return UserError("the training text holds no words to learn a vocabulary from")
     if found := re.search(r"size too high .*<= (\d+)", message):
         most = int(found[1])
         cure = f"set vocabulary.size={most} or vocabulary.soft_limit=true"
-        return UserError(f"vocabulary.size {size} is too large for this corpus: at most {most}; {cure}")
+        return UserError(f"vocabulary.size {size} is too large for {text}: at most {most}; {cure}")
     if found := re.search(r"smaller than required_chars. \d+ vs (\d+)", message):
         cure = f"set vocabulary.size={found[1]} or more, or lower vocabulary.character_coverage"
-        return UserError(
-            f"vocabulary.size {size} is too small for this corpus: its characters alone need {found[1]}; {cure}"
-        )
+        return UserError(f"vocabulary.size {size} is too small for {text}: its characters alone need {found[1]}; {cure}")
     return None

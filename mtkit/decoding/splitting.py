@@ -1,6 +1,6 @@
 """Lines too long for a model, cut into pieces that are not.
 
-Comes in: the tokens of a line. Goes out: the same tokens in runs. Knows the vocabulary's pieces, no model.
+Comes in: the tokens of a line. Goes out: the same tokens in runs. Knows the pieces of the source's vocabulary, no model.
 """
 
 import re

@@ -4,7 +4,8 @@ Comes in: one Transformer or several (an ensemble) and token ids. Goes out: floa
 or of searching. An ensemble's distribution is the normalised geometric mean of its models': the mean of their
 log-probabilities, renormalised.
 
-Shapes: B sentences, S source tokens, R rows (hypotheses; those of a sentence follow one another), V pieces.
+Shapes: B sentences, S source tokens, R rows (hypotheses; those of a sentence follow one another), V pieces of the target's
+vocabulary.
 """
 
 import contextlib
@@ -40,7 +41,7 @@ class DecodingState:
 
 
 class Stepper:
-    """The models with the arithmetic to run them in. All must share one vocabulary and lie on `device`."""
+    """The models with the arithmetic to run them in. All must number text alike and lie on `device`."""
 
     def __init__(self, models: Sequence[Transformer], device: torch.device, precision: str = "float32") -> None:
         assert models, "at least one model"

@@ -1,7 +1,7 @@
 """Lines of text to translations, in order: reading ahead, batching by length, searching, joining.
 
-Comes in: models, vocabulary, options and lines. Goes out: one `Translation` for each line, in the order of the lines. Knows
-nothing of files, run folders or output formats. A line's translation depends on that line alone.
+Comes in: models, vocabularies, options and lines. Goes out: one `Translation` for each line, in the order of the lines.
+Knows nothing of files, run folders or output formats. A line's translation depends on that line alone.
 """
 
 import itertools
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 
 from mtkit.config import schema
-from mtkit.data.vocabulary import Vocabulary
+from mtkit.data.vocabularies import Vocabularies
 from mtkit.decoding.search import Hypothesis, beam_search
 from mtkit.decoding.splitting import split_tokens
 from mtkit.decoding.stepping import Stepper
@@ -20,7 +20,7 @@ from mtkit.model.transformer import Transformer
 from mtkit.support.errors import UserError
 
 LARGEST_ROWS = 2048
-"""Most hypotheses continued at a time: each takes a row of float32 as wide as the vocabulary, several times."""
+"""Most hypotheses continued at a time: each takes a row of float32 as wide as the target's vocabulary, several times."""
 
 
 @dataclass(frozen=True)
@@ -56,17 +56,17 @@ class Translation:
 
 
 class Translator:
-    """One model or an ensemble with its vocabulary, ready to translate. Models may be in training: their mode is kept."""
+    """One model or an ensemble with its vocabularies, ready to translate. Models may be in training: their mode is kept."""
 
     def __init__(
-        self, models: Sequence[Transformer], vocabulary: Vocabulary, config: schema.Decoding, device: torch.device
+        self, models: Sequence[Transformer], vocabularies: Vocabularies, config: schema.Decoding, device: torch.device
     ) -> None:
-        """The models must already be on `device` and number text as `vocabulary` does."""
+        """The models must already be on `device` and number text as `vocabularies` do."""
         self._stepper = Stepper(models, device, config.precision)
         limits = [model.longest for model in models if model.longest is not None]
         self._longest = min(limits, default=None)  # tokens the models have positions for, control token included
         self._device = device
-        self._vocabulary = vocabulary
+        self._vocabularies = vocabularies
         self._config = config
 
     def translate(self, lines: Iterable[str]) -> Iterator[Translation]:
@@ -80,8 +80,9 @@ class Translator:
         named = "decoding.max_source_tokens"
         if self._longest is not None and self._longest <= longest:
             longest, named = self._longest - 1, "the model's learned positions,"
-        encoded = self._vocabulary.encode([line for _, line in chunk])
-        cut = [split_tokens(tokens, self._vocabulary.pieces, longest) if tokens else [] for tokens in encoded]
+        vocabulary = self._vocabularies.source
+        encoded = vocabulary.encode([line for _, line in chunk])
+        cut = [split_tokens(tokens, vocabulary.pieces, longest) if tokens else [] for tokens in encoded]
         found = iter(self._search([run for runs in cut for run in runs]))
         for (number, line), tokens, runs in zip(chunk, encoded, cut, strict=True):
             hypotheses = self._join([next(found) for _ in runs])
@@ -129,7 +130,7 @@ class Translator:
         return tuple(self._text([hypotheses[rank] for hypotheses in pieces]) for rank in ranks)
 
     def _text(self, parts: list[Hypothesis]) -> TranslatedText:
-        texts = self._vocabulary.decode([part.tokens for part in parts])
+        texts = self._vocabularies.target.decode([part.tokens for part in parts])
         return TranslatedText(
             " ".join(filter(None, texts)),
             sum(part.length for part in parts),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import torch
 
-from mtkit.checkpoint import Checkpoint, Run, State, create_run
+from mtkit.checkpoint import Checkpoint, Run, State, check_vocabulary, create_run
 from mtkit.support.errors import UserError
 from mtkit.support.files import whole_folder
 
@@ -36,9 +36,11 @@ def average(run: Run, checkpoints: Sequence[Checkpoint], output: Path) -> Run:
         output.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(f"{output}: cannot be made ({error.strerror}): name another folder with --output") from None
+    vocabularies = run.vocabularies()
     sums: dict[str, torch.Tensor] = {}
     kinds: dict[str, torch.dtype] = {}
     for checkpoint in checkpoints:
+        check_vocabulary(checkpoint, vocabularies, run.folder)
         tensors = checkpoint.model_tensors()
         if sums and {name: tensor.shape for name, tensor in tensors.items()} != {n: t.shape for n, t in sums.items()}:
             raise UserError(f"{checkpoint.folder}: its weights have other shapes than those of {checkpoints[0].folder}")
@@ -49,6 +51,6 @@ def average(run: Run, checkpoints: Sequence[Checkpoint], output: Path) -> Run:
     steps = tuple(checkpoint.state.step for checkpoint in checkpoints)
     origin = {"averaged_from": str(run.folder), "steps": list(steps)}
     with whole_folder(output) as folder:
-        made = create_run(folder, run.config(), run.vocabulary(), origin)
+        made = create_run(folder, run.config(), vocabularies, origin)
         made.save(State(max(steps), vocabulary=checkpoints[0].state.vocabulary, averaged=steps), means)
     return Run(output)

@@ -11,6 +11,7 @@ import mtkit
 from mtkit.checkpoint import Run
 from mtkit.config.schema import Config, Section
 from mtkit.data.folder import PreparedData
+from mtkit.data.vocabularies import shortened
 from mtkit.support.errors import UserError
 
 PACKAGES = ("torch", "sentencepiece", "sacrebleu", "numpy", "safetensors")
@@ -63,12 +64,29 @@ def _commit() -> str | None:
 
 
 def check_same_data(run: Run, data: PreparedData) -> None:
-    """UserError if the training text of `data` is not the one that `run` began with."""
-    before, now = run.provenance().get("data"), _fingerprints(data)
+    """UserError if the training text of `data`, or a vocabulary, is not the one that `run` began with."""
+    origin, now = run.provenance(), _fingerprints(data)
+    before = origin.get("data")
     if before != now:
         raise UserError(
             f"{data.folder}: its training text is not the one of {run.folder} (the run has {before}, now {now}): "
             "resume with the data it began with, or begin another run"
+        )
+    old, new = origin.get("vocabulary", ""), data.report.vocabulary_fingerprint
+    if old != new:
+        raise UserError(
+            f"vocabulary differs: {run.folder} began with {shortened(old)}, {data.folder} has {shortened(new)}: "
+            "resume with the data it began with, or begin another run"
+        )
+
+
+def check_sharing(config: Config, data: PreparedData) -> None:
+    """UserError if the sides of `data` share a vocabulary and `config` says they do not, or the other way round."""
+    prepared, wanted = (str(shared).lower() for shared in (data.report.shared_vocabulary, config.vocabulary.shared))
+    if prepared != wanted:
+        raise UserError(
+            f"{data.folder}: was prepared with vocabulary.shared={prepared}, the config says {wanted}: "
+            f"set vocabulary.shared={prepared}, or prepare the text with this config in another folder"
         )
 
 

@@ -20,7 +20,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from mtkit.checkpoint import CONFIG, LOCK, METRICS, Run, State, check_vocabulary, create_run, find_checkpoint, load_weights
 from mtkit.config.schema import Config
-from mtkit.data.folder import VOCABULARY, PreparedData
+from mtkit.data.folder import PreparedData
 from mtkit.model.transformer import Transformer, parameter_count
 from mtkit.support.device import arithmetic
 from mtkit.support.distributed import Processes
@@ -29,7 +29,7 @@ from mtkit.training.feed import Feed, Update, refuse_longer
 from mtkit.training.loss import TranslationLoss
 from mtkit.training.optimization import build_optimizer, load_moments, moments, step
 from mtkit.training.progress import Progress, Window
-from mtkit.training.provenance import check_same_data, check_same_run, provenance
+from mtkit.training.provenance import check_same_data, check_same_run, check_sharing, provenance
 from mtkit.training.schedule import learning_rate
 from mtkit.training.validation import ALIKE, Findings, Validator
 
@@ -45,11 +45,12 @@ class Trainer:
         self._training = config.training
         if self._training.threads:
             torch.set_num_threads(self._training.threads)
-        self._vocabulary = data.vocabulary()
+        check_sharing(config, data)
+        self._vocabularies = data.vocabularies()
         self._feed = Feed(data.pairs("train"), self._training, device, processes)
         self._validator = Validator(data, config, device, processes)
         torch.manual_seed(self._training.seed)
-        self._model = Transformer(config.model, len(self._vocabulary)).to(device)
+        self._model = Transformer(config.model, len(self._vocabularies.target), len(self._vocabularies.source)).to(device)
         for split in ("train", "validation"):
             refuse_longer(data.pairs(split), split, self._model.longest)
         self._optimizer = build_optimizer(self._model, self._training.optimizer)
@@ -62,7 +63,7 @@ class Trainer:
     def start_from(self, path: Path) -> None:
         """Takes the weights of another run (fine-tuning); the vocabulary must be the same."""
         _, checkpoint = find_checkpoint(path)
-        check_vocabulary(checkpoint, self._vocabulary, str(self._data.folder / VOCABULARY))
+        check_vocabulary(checkpoint, self._vocabularies, self._data.folder)
         load_weights(self._model, checkpoint)
 
     @contextlib.contextmanager
@@ -82,7 +83,7 @@ class Trainer:
             if exists:
                 self._resume(run)
             elif self._processes.leads:
-                create_run(folder, self._config, self._vocabulary, provenance(self._config, self._data))
+                create_run(folder, self._config, self._vocabularies, provenance(self._config, self._data))
             self._processes.wait()
             yield run
 
@@ -90,9 +91,10 @@ class Trainer:
         check_same_run(run.config(), self._config)
         checkpoint = run.latest(warn=self._processes.leads)
         if checkpoint is None:
+            check_same_data(run, self._data)
             self._say(f"{run.folder}: has no complete checkpoint yet, beginning again")
             return
-        check_vocabulary(checkpoint, self._vocabulary, str(self._data.folder / VOCABULARY))
+        check_vocabulary(checkpoint, self._vocabularies, self._data.folder)
         saved = checkpoint.optimizer_tensors()
         check_same_data(run, self._data)
         load_weights(self._model, checkpoint)
@@ -207,7 +209,7 @@ class Trainer:
                 self._done,
                 loss=self._scores.loss if fresh else None,
                 bleu=self._scores.bleu if fresh else None,
-                vocabulary=self._vocabulary.fingerprint,
+                vocabulary=self._vocabularies.fingerprint,
             )
             run.save(state, self._model.state_dict(), moments(self._optimizer, self._model))
             run.thin(self._training.checkpoints.keep_last, self._training.checkpoints.keep_best)

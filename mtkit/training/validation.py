@@ -48,7 +48,7 @@ class Validator:
     def __init__(self, data: PreparedData, config: Config, device: torch.device, processes: Processes) -> None:
         self._config, self._device, self._processes = config, device, processes
         self._pairs = data.pairs("validation")
-        self._vocabulary = data.vocabulary()
+        self._vocabularies = data.vocabularies()
         lines = config.training.validation.max_lines or None
         report = data.report
         self._source = read_lines(data.text_path("validation", report.source_language))[:lines]
@@ -90,7 +90,7 @@ class Validator:
         return total / count
 
     def _translations(self, model: Transformer) -> list[str]:
-        translator = Translator([model], self._vocabulary, self._config.decoding, self._device)
+        translator = Translator([model], self._vocabularies, self._config.decoding, self._device)
         own = self._source[self._processes.rank :: self._processes.count]
         shares = self._processes.gather([translation.text for translation in translator.translate(own)])
         translations = [""] * len(self._source)

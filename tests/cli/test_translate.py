@@ -17,27 +17,28 @@ from mtkit import checkpoint
 from mtkit.cli.main import main
 from mtkit.config.schema import Config
 from mtkit.config.schema import Vocabulary as VocabularyOptions
-from mtkit.data.vocabulary import EOS, FIRST_BYTE, Vocabulary, learn_vocabulary
+from mtkit.data.vocabularies import Vocabularies, learn_vocabularies
+from mtkit.data.vocabulary import EOS, FIRST_BYTE
 from mtkit.model.transformer import Transformer
 
 ROOT = Path(__file__).parents[2]
 WORDS = ("the", "cat", "sees", "a", "dog", "Haus", "café", "tree.", "and")
 
 
-def make_run(folder: Path, vocabulary: Vocabulary, seed: int) -> None:
+def make_run(folder: Path, vocabularies: Vocabularies, seed: int) -> None:
     sizes = {"d_model": 16, "d_ff": 32, "heads": 2, "encoder_layers": 1, "decoder_layers": 1}
     decoding = {"beam_size": 3, "max_length_constant": 6}
     config = Config.model_validate({"model": sizes, "decoding": decoding})
     torch.manual_seed(seed)
-    model = Transformer(config.model, len(vocabulary))
+    model = Transformer(config.model, len(vocabularies.target))
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if "cross_attention." in name or name.endswith("bias"):
                 parameter.normal_()
         model.embedding.weight[EOS] *= 3.0  # the strongest words win, and these are not bytes
         model.embedding.weight[FIRST_BYTE + 256 :] *= 3.0
-    run = checkpoint.create_run(folder, config, vocabulary, {})
-    run.save(checkpoint.State(step=7, vocabulary=vocabulary.fingerprint), model.state_dict())
+    run = checkpoint.create_run(folder, config, vocabularies, {})
+    run.save(checkpoint.State(step=7, vocabulary=vocabularies.fingerprint), model.state_dict())
 
 
 @pytest.fixture(scope="module")
@@ -45,10 +46,10 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with runs/a, runs/b (the newest, same vocabulary) and other/c (another vocabulary)."""
     folder = tmp_path_factory.mktemp("home")
     options = VocabularyOptions(size=400, soft_limit=True)
-    vocabulary = learn_vocabulary({word: 20 - place for place, word in enumerate(WORDS)}, options)
-    make_run(folder / "runs" / "a", vocabulary, 1)
-    make_run(folder / "runs" / "b", vocabulary, 2)
-    make_run(folder / "other" / "c", learn_vocabulary({"something": 5, "else": 4}, options), 3)
+    vocabularies = learn_vocabularies([{word: 20 - place for place, word in enumerate(WORDS)}], options)
+    make_run(folder / "runs" / "a", vocabularies, 1)
+    make_run(folder / "runs" / "b", vocabularies, 2)
+    make_run(folder / "other" / "c", learn_vocabularies([{"something": 5, "else": 4}], options), 3)
     os.utime(folder / "runs/a/checkpoints/step-00000007/state.json", ns=(0, 0))
     return folder
 

@@ -170,7 +170,7 @@ model:
         ("trainin: {}", "trainin: unknown option (did you mean 'training'?)"),
         ("warmup: 3", "warmup: unknown option ('warmup' belongs under training.schedule)"),
         ("interval: 3", "interval: unknown option ('interval' belongs under training.validation or training.checkpoints)"),
-        ("vocabulary: {12: x}", "vocabulary.12: unknown option; known here: size, soft_limit, character_coverage"),
+        ("vocabulary: {12: x}", "vocabulary.12: unknown option; known here: shared, size, soft_limit, character_coverage"),
         ("model: {norm_placement: bost}", "model.norm_placement: must be one of post, pre, sandwich, found 'bost' (did you"),
         ("decoding: {precision: float23}", "decoding.precision: must be one of float32, bfloat16, found 'float23' (did you"),
         ("training: {updates: 2.5}", "training.updates: must be a whole number of at least 1, found 2.5"),
@@ -367,3 +367,23 @@ def test_learned_positions_shorter_than_the_longest_sentence_are_refused_where_t
     ]
     for fine in ("positions: learned, learned_positions: 257", "learned_positions: 256"):  # or not used at all
         load_config(written(f"model: {{{fine}}}"))
+
+
+ONE_MATRIX = (
+    "model.tied_embeddings all is one matrix for both languages, vocabulary.shared false numbers them apart: "
+    "set model.tied_embeddings=decoder (or none), or vocabulary.shared=true"
+)
+
+
+def test_one_matrix_for_two_vocabularies_is_refused_where_it_was_asked_for() -> None:
+    assert mistakes("training:\n  seed: 3\nvocabulary:\n  size: 400\n  shared: false\n") == [f"c.yaml:5: {ONE_MATRIX}"]
+    assert mistakes("vocabulary: {shared: false}\nmodel:\n  tied_embeddings: all\n") == [f"c.yaml:3: {ONE_MATRIX}"]
+    assert mistakes("", "vocabulary.shared=false") == [f"--set vocabulary.shared=false: {ONE_MATRIX}"]
+    for fine in ("decoder", "none"):
+        assert not load_config(written("vocabulary: {shared: false}"), [f"model.tied_embeddings={fine}"]).vocabulary.shared
+
+
+def test_contradictions_between_sections_are_told_together() -> None:
+    (told,) = mistakes("model: {positions: learned, learned_positions: 2}\nvocabulary: {shared: false}\n")
+    assert told.startswith("c.yaml:2: model.learned_positions 2 is too few for sentences of cleaning.max_tokens 256 ")
+    assert told.endswith(f"; {ONE_MATRIX}")

@@ -57,3 +57,12 @@ def test_base_and_big_are_the_papers() -> None:
         # the checkpoints that are averaged stand equally far apart, the last one at the end
         assert config.training.updates % config.training.checkpoints.interval == 0
         assert config.training.validation.interval % config.training.checkpoints.interval == 0
+
+
+def test_the_variant_with_two_vocabularies_is_the_base_model_otherwise() -> None:
+    base, two = load_config("base.yaml"), load_config("variants/separate_vocabularies.yaml")
+    assert not two.vocabulary.shared
+    assert two.model.model_copy(update={"tied_embeddings": "all"}) == base.model
+    assert (two.training, two.decoding, two.evaluation) == (base.training, base.decoding, base.evaluation)
+    assert two.data.folder != base.data.folder  # or it would train on the numbers of the other vocabulary
+    assert two.data.model_copy(update={"folder": base.data.folder}) == base.data

@@ -14,7 +14,8 @@ from mtkit.data import preparation
 from mtkit.data.encoding import TextChunk, encode_chunks
 from mtkit.data.folder import PreparedData
 from mtkit.data.preparation import prepare, summary
-from mtkit.data.vocabulary import learn_vocabulary, normalise
+from mtkit.data.vocabularies import learn_vocabularies
+from mtkit.data.vocabulary import normalise
 from mtkit.support.errors import UserError
 from mtkit.support.files import sha256
 from mtkit.support.lines import raw_lines, read_lines
@@ -32,6 +33,13 @@ def config(folder: Path, source: bytes = SOURCE, target: bytes = TARGET, **secti
     return schema.Config(data=schema.Data(train=split, validation=split, test=split), vocabulary=vocabulary, **sections)
 
 
+SEPARATE: dict[str, Any] = {
+    "vocabulary": schema.Vocabulary(shared=False, size=1000, soft_limit=True),
+    "model": schema.Model(tied_embeddings="decoder"),
+}
+"""Sections of a config with a vocabulary for each language."""
+
+
 def content(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
@@ -39,7 +47,8 @@ def content(folder: Path) -> dict[str, bytes]:
 def test_the_folder_holds_text_numbers_vocabulary_and_report(tmp_path: Path) -> None:
     report = prepare(config(tmp_path), tmp_path / "out")
     data = PreparedData.open(tmp_path / "out")
-    vocabulary = data.vocabulary()
+    vocabulary = data.vocabularies().source
+    assert data.vocabularies().shared
     assert data.report == report
 
     source, target = (read_lines(data.text_path("train", language)) for language in ("en", "de"))
@@ -77,7 +86,7 @@ def test_lines_of_validation_and_test_all_stay(tmp_path: Path) -> None:
         assert data.text_path(split, "de").read_bytes() == target
         pairs = data.pairs(split)
         assert pairs.source_lengths[0] == 0
-        assert data.vocabulary().decode([pairs.target(3).tolist()]) == ["Tom & ich"]
+        assert data.vocabularies().target.decode([pairs.target(3).tolist()]) == ["Tom & ich"]
 
 
 def test_ten_pairs_of_which_two_are_dropped(tmp_path: Path) -> None:
@@ -110,7 +119,7 @@ def test_invisible_characters_reach_neither_text_nor_vocabulary(tmp_path: Path) 
     source = b"\xef\xbb\xbfHello\nso\xc2\xadfter\n" * 20
     report = prepare(config(tmp_path, source, b"\xef\xbb\xbfHallo\nweicher\n" * 20), tmp_path / "out")
     data = PreparedData.open(tmp_path / "out")
-    pieces = "".join(data.vocabulary().pieces)
+    pieces = "".join(data.vocabularies().source.pieces)
     assert not {"\ufeff", "\u00ad"} & set(pieces)
     assert set(read_lines(data.text_path("train", "en"))) == {"Hello", "softer"}
     assert report.splits["train"].counts.changed["bom"] == 40
@@ -189,13 +198,100 @@ def test_the_number_of_workers_and_the_chunks_change_nothing(tmp_path: Path, mon
     assert 0 < PreparedData.open(tmp_path / "one").report.splits["train"].counts.dropped["too_long"] < 200
 
 
+def test_each_side_is_numbered_with_a_vocabulary_of_its_own(tmp_path: Path) -> None:
+    report = prepare(config(tmp_path, **SEPARATE), tmp_path / "out")
+    data = PreparedData.open(tmp_path / "out")
+    vocabularies, pairs = data.vocabularies(), data.pairs("train")
+    assert data.report == report
+    assert {name for name in content(tmp_path / "out") if name.endswith(".model")} == {
+        "vocabulary.source.model",
+        "vocabulary.target.model",
+    }
+    assert [pairs.source(i).tolist() for i in range(3)] == vocabularies.source.encode(
+        ["A house stands here.", "The cat sleeps.", "We see & hear 🙂 it."]
+    )
+    assert [pairs.target(i).tolist() for i in range(3)] == vocabularies.target.encode(
+        ["Hier steht ein Haus.", "Die Katze schläft.", "Wir sehen & hören 🙂 es."]
+    )
+    assert "ö" in vocabularies.target.pieces
+    assert "ö" not in vocabularies.source.pieces
+    assert report.splits["train"].unknown_rate == 0
+
+    told = json.loads((tmp_path / "out" / "report.json").read_text())
+    sizes = len(vocabularies.source), len(vocabularies.target)
+    fingerprints = vocabularies.source.fingerprint, vocabularies.target.fingerprint
+    assert sizes[0] != sizes[1]
+    assert (told["source_vocabulary_size"], told["vocabulary_size"]) == sizes
+    assert told["vocabulary_fingerprint"] == "/".join(fingerprints)
+    assert summary(report)[-1] == (
+        f"vocabularies: source {sizes[0]} pieces, target {sizes[1]} pieces, "
+        f"fingerprints {fingerprints[0][:12]}/{fingerprints[1][:12]}"
+    )
+
+
+@pytest.mark.parametrize("many", ["source", "target"])
+def test_the_larger_vocabulary_decides_how_wide_a_token_is(tmp_path: Path, many: str) -> None:
+    signs = "".join(chr(code) for code in (*range(0x3400, 0x4DC0), *range(0x4E00, 0x9FFF), *range(0x20000, 0x2A6E0)))
+    signs = "".join(sign for sign in signs if normalise(sign) == sign)
+    full = "".join(f"{signs[start : start + 100]}\n" for start in range(0, len(signs), 100)).encode()
+    plain = b"a line of words\n" * full.count(b"\n")
+    most = schema.Vocabulary(shared=False, size=300_000, soft_limit=True, character_coverage=1.0)
+    sides = (full, plain) if many == "source" else (plain, full)
+    cleaning = schema.Cleaning(max_ratio=1000.0)
+    prepare(config(tmp_path, *sides, **SEPARATE | {"vocabulary": most}, cleaning=cleaning), tmp_path / "out")
+    data = PreparedData.open(tmp_path / "out")
+    vocabularies, pairs = data.vocabularies(), data.pairs("train")
+    larger, tokens = (vocabularies.source, pairs.source) if many == "source" else (vocabularies.target, pairs.target)
+    assert len(larger) > 65536 > min(len(vocabularies.source), len(vocabularies.target))
+    assert larger.decode([tokens(i).tolist() for i in range(len(pairs))]) == full.decode().splitlines()
+
+
+def test_a_folder_from_before_there_was_a_choice_is_read(tmp_path: Path) -> None:
+    report = prepare(config(tmp_path), tmp_path / "out")
+    file = tmp_path / "out" / "report.json"
+    told = json.loads(file.read_text())
+    del told["source_vocabulary_size"], told["config"]["vocabulary"]["shared"]
+    file.write_text(json.dumps(told))
+    data = PreparedData.open(tmp_path / "out")
+    assert data.vocabularies().shared
+    assert data.vocabularies().fingerprint == report.vocabulary_fingerprint
+
+
+def test_a_wrong_vocabulary_of_two_is_refused_with_all_fingerprints(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    prepare(config(tmp_path, **SEPARATE), out)
+    data = PreparedData.open(out)
+    right, wrong = data.vocabularies(), learn_vocabularies([{"x": 1}], SEPARATE["vocabulary"]).source
+    (out / "vocabulary.target.model").write_bytes(wrong.model_bytes)
+    with pytest.raises(UserError) as caught:
+        data.vocabularies()
+    assert str(caught.value) == (
+        f"{out}/vocabulary.{{source,target}}.model: vocabulary differs: {right.source.fingerprint[:12]}/"
+        f"{wrong.fingerprint[:12]}, but the data was numbered with {right.source.fingerprint[:12]}/"
+        f"{right.target.fingerprint[:12]}: run mtkit prepare again"
+    )
+    (out / "vocabulary.target.model").write_bytes(right.target.model_bytes[:-100])
+    with pytest.raises(UserError, match=rf"^{out}/vocabulary\.target\.model: not a SentencePiece model"):
+        data.vocabularies()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_workers_give_each_side_its_own_numbers(workers: int) -> None:
+    vocabularies = learn_vocabularies([{"bako": 9}, {"βακο": 9}], schema.Vocabulary(soft_limit=True))
+    lines = ["bako βακο", "βακο"]
+    (chunk,) = encode_chunks(vocabularies, [TextChunk(lines, lines, [1, 2])], workers, "train")
+    assert chunk.source == vocabularies.source.encode(lines)
+    assert chunk.target == vocabularies.target.encode(lines)
+    assert chunk.source != chunk.target
+
+
 def test_a_failing_worker_names_corpus_and_lines() -> None:
-    vocabulary = learn_vocabulary({"a": 1}, schema.Vocabulary(soft_limit=True))
+    vocabularies = learn_vocabularies([{"a": 1}], schema.Vocabulary(soft_limit=True))
     good = TextChunk(["a", "b"], ["c", "d"], [1, 2])
     bad: Any = TextChunk(["a", None], ["c", "d"], [3, 7])  # type: ignore[list-item]
     for workers in (1, 2):
-        encoded = encode_chunks(vocabulary, [good, bad, good], workers, "train (a.en + a.de)")
-        assert next(encoded).source == vocabulary.encode(["a", "b"])
+        encoded = encode_chunks(vocabularies, [good, bad, good], workers, "train (a.en + a.de)")
+        assert next(encoded).source == vocabularies.source.encode(["a", "b"])
         with pytest.raises(RuntimeError, match=r"train \(a\.en \+ a\.de\), lines 3 to 7, failed: .*TypeError"):
             list(encoded)
 
@@ -210,10 +306,10 @@ class Deadly(str):
 
 
 def test_a_killed_worker_is_told_and_nothing_hangs() -> None:
-    vocabulary = learn_vocabulary({"a": 1}, schema.Vocabulary(soft_limit=True))
+    vocabularies = learn_vocabularies([{"a": 1}], schema.Vocabulary(soft_limit=True))
     chunk = TextChunk([Deadly("a")], ["b"], [1])
     with pytest.raises(RuntimeError, match=r"train, lines 1 to 1, failed: a worker process was killed.*--workers"):
-        list(encode_chunks(vocabulary, [chunk], 2, "train"))
+        list(encode_chunks(vocabularies, [chunk], 2, "train"))
 
 
 LINE = st.binary(max_size=12) | st.sampled_from([b"a b", b"Stra\xc3\x9fe", b"\xff", b"\xe2\x80\xa8", b"\r", b""])
@@ -237,7 +333,7 @@ def test_any_bytes_are_prepared_or_refused(tmp_path: Path, pairs_of_bytes: list[
     counts = report.splits["train"].counts
     assert counts.read == read == counts.kept + sum(counts.dropped.values())
     data = PreparedData.open(out)
-    pairs, vocabulary = data.pairs("train"), data.vocabulary()
+    pairs, vocabulary = data.pairs("train"), data.vocabularies().source
     for side, language in ((pairs.source, "en"), (pairs.target, "de")):
         text = read_lines(data.text_path("train", language))
         assert (
@@ -275,9 +371,9 @@ def test_opening_what_is_no_prepared_folder(tmp_path: Path) -> None:
     (out / "train.source.bin").write_bytes(b"")
     with pytest.raises(UserError, match=r"train\.source\.bin: damaged"):
         data.pairs("train")
-    (out / "vocabulary.model").write_bytes(learn_vocabulary({"x": 1}, schema.Vocabulary(soft_limit=True)).model_bytes)
+    learn_vocabularies([{"x": 1}], schema.Vocabulary(soft_limit=True)).save(out)
     with pytest.raises(UserError, match=r"vocabulary\.model: vocabulary differs: [0-9a-f]{12}"):
-        data.vocabulary()
+        data.vocabularies()
 
 
 def test_a_split_that_was_not_prepared(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from mtkit.config import schema
-from mtkit.data.vocabulary import Vocabulary
+from mtkit.data.vocabularies import Vocabularies
+from mtkit.data.vocabulary import Vocabulary, learn_vocabulary
 from mtkit.decoding.length_penalties import gnmt
 from mtkit.decoding.stepping import DecodingState, Stepper
 from mtkit.decoding.translator import BLANK, Translation, Translator, is_looping
@@ -28,7 +29,7 @@ def make(vocabulary: Vocabulary, random_model: Models) -> Make:
 
     def build(seed: int = 3, **options: object) -> Translator:
         decoding = schema.Decoding.model_validate({"max_length_factor": 0.5, "max_length_constant": 8} | options)
-        return Translator([random_model(seed)], vocabulary, decoding, CPU)
+        return Translator([random_model(seed)], Vocabularies(vocabulary, vocabulary), decoding, CPU)
 
     return build
 
@@ -113,6 +114,24 @@ def test_a_long_line_is_translated_in_pieces_with_a_warning(make: Make, vocabula
     assert best.score == pytest.approx(sum(half.score for half in halves) / 2, abs=1e-4)
 
 
+def test_a_long_line_is_cut_by_the_pieces_of_the_source(vocabulary: Vocabulary) -> None:
+    first, second = "the cat sees a house and a tree.", "ein Haus finds the old dog"
+    options = schema.Vocabulary(size=len(vocabulary), soft_limit=True)
+    target = learn_vocabulary({"".join(map(chr, range(0x3B1, 0x3C9))): 9, "ψηφος": 8}, options)  # other pieces throughout
+    sizes = {"d_model": 16, "heads": 2, "d_ff": 16, "encoder_layers": 1, "decoder_layers": 1, "tied_embeddings": "decoder"}
+    torch.manual_seed(1)
+    model = Transformer(schema.Model.model_validate(sizes), len(target), len(vocabulary)).eval()
+    longest = len(vocabulary.encode([first])[0]) + 2  # room for two words after the end of the sentence
+    decoding = schema.Decoding(max_source_tokens=longest, max_length_factor=0.0, max_length_constant=9)
+    found = list(
+        Translator([model], Vocabularies(vocabulary, target), decoding, CPU).translate([first, second, f"{first} {second}"])
+    )
+    halves, (whole,) = [part.hypotheses[0] for part in found[:2]], found[2].hypotheses[:1]
+    assert [part.pieces for part in found] == [1, 1, 2]
+    assert whole.log_probability == pytest.approx(sum(half.log_probability for half in halves), abs=1e-4)
+    assert whole.text == " ".join(filter(None, (half.text for half in halves)))
+
+
 def test_a_line_of_5000_words_is_one_line_of_output(make: Make) -> None:
     translator = make(max_source_tokens=1024, beam_size=1, max_length_factor=0.0)
     found = list(translator.translate(["the cat", " ".join(["dog"] * 5000), "a tree"]))
@@ -186,7 +205,7 @@ def test_a_broken_model_is_named(vocabulary: Vocabulary, random_model: Models) -
     model = random_model(0)
     with torch.no_grad():
         model.embedding.weight.fill_(torch.nan)
-    translator = Translator([model], vocabulary, schema.Decoding(), CPU)
+    translator = Translator([model], Vocabularies(vocabulary, vocabulary), schema.Decoding(), CPU)
     with pytest.raises(UserError, match="no finite probabilities"):
         list(translator.translate(["a"]))
 
@@ -196,7 +215,7 @@ def test_learned_positions_limit_what_goes_in_and_what_comes_out(vocabulary: Voc
     sizes = {"d_model": 16, "heads": 2, "d_ff": 16, "encoder_layers": 1, "decoder_layers": 1}
     config = schema.Model.model_validate(sizes | {"positions": "learned", "learned_positions": 12})
     model = Transformer(config, len(vocabulary)).eval()
-    translator = Translator([model], vocabulary, schema.Decoding(beam_size=2), torch.device("cpu"))
+    translator = Translator([model], Vocabularies(vocabulary, vocabulary), schema.Decoding(beam_size=2), torch.device("cpu"))
     (found,) = translator.translate([" ".join(["dog"] * 40)])
     assert found.pieces > 3
     assert ", over the model's learned positions, 11: translated in" in found.warnings[0]

@@ -11,29 +11,30 @@ from mtkit import checkpoint
 from mtkit.checkpoint import Run, State
 from mtkit.config.schema import Config
 from mtkit.config.schema import Vocabulary as VocabularyOptions
-from mtkit.data.vocabulary import Vocabulary, learn_vocabulary
+from mtkit.data.vocabularies import Vocabularies, learn_vocabularies
 from mtkit.support.errors import UserError
 from mtkit.training.averaging import average, choose
 
 
 @pytest.fixture(scope="module")
-def vocabulary() -> Vocabulary:
-    return learn_vocabulary({"bako": 9, "timu": 8}, VocabularyOptions(size=400, soft_limit=True))
+def vocabularies() -> Vocabularies:
+    return learn_vocabularies([{"bako": 9, "timu": 8}], VocabularyOptions(size=400, soft_limit=True))
 
 
 Make = Callable[..., Run]
 
 
 @pytest.fixture
-def make(tmp_path: Path, vocabulary: Vocabulary) -> Make:
+def make(tmp_path: Path, vocabularies: Vocabularies) -> Make:
     """make({step: weights}, bleu={step: score}): a run with these checkpoints."""
 
     def call(weights: Mapping[int, Tensor], bleu: Mapping[int, float] | None = None) -> Run:
-        run = checkpoint.create_run(tmp_path / "runs" / "a", Config(), vocabulary, {})
+        run = checkpoint.create_run(tmp_path / "runs" / "a", Config(), vocabularies, {})
         for step, tensor in weights.items():
             score = (bleu or {}).get(step)
             loss = None if score is None else 100.0 - score
-            run.save(State(step, loss, score, vocabulary=vocabulary.fingerprint), {"w": tensor}, {"w/step": torch.ones(1)})
+            state = State(step, loss, score, vocabulary=vocabularies.fingerprint)
+            run.save(state, {"w": tensor}, {"w/step": torch.ones(1)})
         return run
 
     return call
@@ -78,14 +79,14 @@ def test_which_checkpoints(make: Make) -> None:
         choose(run, steps=(10, 15))
 
 
-def test_the_result_is_a_run(make: Make, tmp_path: Path, vocabulary: Vocabulary) -> None:
+def test_the_result_is_a_run(make: Make, tmp_path: Path, vocabularies: Vocabularies) -> None:
     run = make({1: torch.tensor([1.0]), 2: torch.tensor([2.0])})
     made = average(run, choose(run, last=2), tmp_path / "runs" / "mean")
     assert made.folder == tmp_path / "runs" / "mean"
     assert made.config() == run.config()
-    assert made.vocabulary().fingerprint == vocabulary.fingerprint
+    assert made.vocabularies().fingerprint == vocabularies.fingerprint
     (found,) = made.checkpoints()
-    assert (found.state.step, found.state.averaged, found.state.vocabulary) == (2, (1, 2), vocabulary.fingerprint)
+    assert (found.state.step, found.state.averaged, found.state.vocabulary) == (2, (1, 2), vocabularies.fingerprint)
     assert found.damage() is None
     assert found.model_tensors()["w"].tolist() == [1.5]
     assert made.provenance() == {"averaged_from": str(run.folder), "steps": [1, 2]}
@@ -94,6 +95,18 @@ def test_the_result_is_a_run(make: Make, tmp_path: Path, vocabulary: Vocabulary)
         found.optimizer_tensors()
     with pytest.raises(UserError, match=r"has 0 checkpoints \(none\), 1 were asked for$"):
         choose(made, last=1)
+
+
+def test_a_checkpoint_of_another_vocabulary_is_refused(make: Make, tmp_path: Path, vocabularies: Vocabularies) -> None:
+    run = make({1: torch.ones(1)})
+    run.save(State(2, vocabulary="0123456789abcdef/fedcba9876543210"), {"w": torch.ones(1)})
+    with pytest.raises(UserError) as caught:
+        average(run, run.checkpoints(), tmp_path / "mean")
+    assert str(caught.value) == (
+        f"vocabulary differs: checkpoint {run.checkpoint_folder}/step-00000002 has 0123456789ab/fedcba987654, "
+        f"{run.folder}/vocabulary.model has {vocabularies.fingerprint[:12]}: use the data that the model was trained on"
+    )
+    assert not (tmp_path / "mean").exists()
 
 
 def test_a_folder_that_is_there_is_not_touched(make: Make, tmp_path: Path) -> None:

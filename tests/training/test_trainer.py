@@ -280,6 +280,36 @@ def test_other_text_is_refused(short: Short, tmp_path: Path, other_data: Callabl
         short(tmp_path / "run", data=data, resume=True)
 
 
+def test_other_data_is_refused_before_there_is_a_checkpoint_too(
+    short: Short, tmp_path: Path, other_data: Callable[..., Path]
+) -> None:
+    run = short(tmp_path / "run")
+    shutil.rmtree(run.checkpoint_folder)
+    began, data = run.vocabularies().fingerprint[:12], other_data("vocabulary.size=320")
+    now = PreparedData.open(data).vocabularies().fingerprint[:12]
+    told = rf"^vocabulary differs: {run.folder} began with {began}, {data} has {now}: resume with the data it began with"
+    with pytest.raises(UserError, match=told):
+        short(run.folder, data=data, resume=True)
+
+
+SEPARATE = ("vocabulary.shared=false", "model.tied_embeddings=decoder")
+
+
+def test_a_config_and_data_that_share_otherwise_are_refused(
+    short: Short, tmp_path: Path, toy_data: Path, other_data: Callable[..., Path]
+) -> None:
+    data = other_data(*SEPARATE)
+    told = rf"^{data}: was prepared with vocabulary\.shared=false, the config says true: set vocabulary\.shared=false, or "
+    with pytest.raises(UserError, match=told):
+        short(tmp_path / "run", "model.tied_embeddings=decoder", data=data)
+    told = (
+        rf"^{toy_data}: was prepared with vocabulary\.shared=true, the config says false: set vocabulary\.shared=true, or "
+    )
+    with pytest.raises(UserError, match=told):
+        short(tmp_path / "run", *SEPARATE)
+    assert not (tmp_path / "run").exists()
+
+
 def test_another_vocabulary_is_refused(
     short: Short, tmp_path: Path, toy_run: Path, toy_corpus: Path, other_data: Callable[..., Path]
 ) -> None:

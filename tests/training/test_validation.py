@@ -74,7 +74,7 @@ def test_bleu_is_that_of_the_translation(
 ) -> None:
     found = look()
     source, reference = ((toy_corpus / f"validation.{side}").read_text().splitlines() for side in ("en", "de"))
-    translator = Translator([model], PreparedData.open(toy_data).vocabulary(), config().decoding, CPU)
+    translator = Translator([model], PreparedData.open(toy_data).vocabularies(), config().decoding, CPU)
     translations = [translation.text for translation in translator.translate(source)]
     (expected, _) = score(translations, [reference], config().evaluation, target_language="de")
     assert found.bleu is not None
