@@ -203,11 +203,29 @@ class Model(Section):
 class Optimizer(Section):
     """Adam with the paper's constants. Weight decay, when set, is decoupled (AdamW) and spares biases and norms."""
 
+    kind: Literal["adam", "schedule_free"] = Field(
+        "adam",
+        description="adam; or schedule_free = Schedule-Free AdamW (Defazio et al. 2024; needs the extra schedulefree), "
+        "which goes with schedule.kind: constant",
+    )
     beta1: Share = Field(0.9, description="decay of the mean of the gradients")
     beta2: Share = Field(0.98, description="decay of the mean of the squared gradients")
     epsilon: float = Field(1e-9, gt=0.0, description="added to the root of the second moment")
     weight_decay: float = Field(0.0, ge=0.0, description="decoupled weight decay per unit of learning rate; 0 = none")
     clip_norm: float = Field(0.0, ge=0.0, description="largest norm of an update's gradient; 0 = no clipping, as the paper")
+    average: Share = Field(
+        0.0,
+        description="decay of an exponential moving average of the weights, which is validated and kept in place of the "
+        "weights themselves; 0 = none, 0.999 is usual",
+    )
+
+    @model_validator(mode="after")
+    def _one_average(self) -> Self:
+        if self.kind == "schedule_free" and self.average:
+            raise ValueError("kind schedule_free averages the weights itself: set average to 0")
+        if self.kind == "schedule_free" and not self.beta1:
+            raise ValueError("kind schedule_free needs a beta1 above 0")
+        return self
 
 
 class Schedule(Section):
@@ -253,8 +271,15 @@ class Training(Section):
         3125, ge=1, description="tokens of one forward pass on each side, padding included; an update adds up several"
     )
     label_smoothing: Share = Field(0.1, description="share of probability spread evenly over the vocabulary")
-    precision: Literal["float32", "bfloat16"] = Field(
-        "float32", description="arithmetic of forward and backward passes; weights and moments stay float32"
+    rdrop: float = Field(
+        0.0,
+        ge=0.0,
+        description="weight of the divergence between two forward passes with different dropout (R-Drop, Liang et al. "
+        "2021); 0 = one pass only, 5 is usual",
+    )
+    precision: Literal["float32", "bfloat16", "float16"] = Field(
+        "float32",
+        description="arithmetic of forward and backward passes; weights and moments stay float32; float16 scales the loss",
     )
     threads: int = Field(0, ge=0, description="CPU threads of a process; 0 = leave it to torch")
     log_interval: int = Field(100, ge=1, description="updates between progress lines")

@@ -36,5 +36,6 @@ def _why() -> str:
 
 
 def arithmetic(device: torch.device, precision: str) -> torch.autocast:
-    """The context in which a model computes in `precision`, float32 or bfloat16; its weights stay as they are."""
-    return torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16")
+    """The context in which a model computes in `precision`: float32, bfloat16, float16; its weights stay as they are."""
+    narrow = torch.float16 if precision == "float16" else torch.bfloat16
+    return torch.autocast(device.type, narrow, enabled=precision != "float32")

@@ -68,21 +68,51 @@ def smoothed_loss(hidden: Tensor, weight: Tensor, target: Tensor, smoothing: flo
     return loss, negative_log_likelihood
 
 
+def two_pass_loss(
+    hidden: tuple[Tensor, Tensor], weight: Tensor, target: Tensor, smoothing: float, rdrop: float
+) -> tuple[Tensor, Tensor]:
+    """R-Drop (Liang et al. 2021, equation 4, halved): two hidden states [N, D] of each token, from different dropout masks.
+
+    The mean of both smoothed losses + rdrop / 4 * (KL(p1 || p2) + KL(p2 || p1)); and the mean negative log-likelihood. With
+    rdrop 0 the first is the mean of two `smoothed_loss`. Plain autograd: it keeps two arrays of N * V.
+    """
+    logs = [(states @ weight.T).to(weight.dtype).log_softmax(-1) for states in hidden]
+    of_target = [log.gather(1, target[:, None]).sum() for log in logs]
+    likelihood = -(of_target[0] + of_target[1]) / 2
+    spread = -(logs[0].mean(-1).sum() + logs[1].mean(-1).sum()) / 2
+    divergence = ((logs[0].exp() - logs[1].exp()) * (logs[0] - logs[1])).sum()
+    loss = (1.0 - smoothing) * likelihood + smoothing * spread + rdrop / 4 * divergence
+    return loss, likelihood.detach()
+
+
 class TranslationLoss(nn.Module):
     """A model together with its loss, so that one forward call does both (as torch's DistributedDataParallel needs)."""
 
-    def __init__(self, model: Transformer, smoothing: float) -> None:
+    def __init__(self, model: Transformer, smoothing: float, rdrop: float = 0.0) -> None:
         super().__init__()
         self.model = model
         self.smoothing = smoothing
+        self.rdrop = rdrop
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """The sums of `smoothed_loss` over the real target tokens of a batch; in training, with what unequally busy experts
-        cost: so much a target token, so that it weighs the same in batches of any size.
+        """Loss and negative log-likelihood, summed over the real target tokens of a batch.
+
+        In training the loss has in it what unequally busy experts cost: so much a target token, so that it weighs the same
+        in batches of any size.
         """
-        hidden = self.model(batch.source, batch.source_mask, batch.target_input)
         real = batch.target_output != PAD
-        # Padding goes no further: the output layer is the largest matrix product of all.
-        loss, nll = smoothed_loss(hidden[real], self.model.output_matrix, batch.target_output[real], self.smoothing)
+        target, matrix = batch.target_output[real], self.model.output_matrix
+        hidden, imbalance = self._pass(batch, real)
+        if self.rdrop and self.model.training:
+            again, more = self._pass(batch, real)
+            loss, likelihood = two_pass_loss((hidden, again), matrix, target, self.smoothing, self.rdrop)
+            imbalance = (imbalance + more) / 2
+        else:
+            loss, likelihood = smoothed_loss(hidden, matrix, target, self.smoothing)
+        return loss + self.model.config.balance * imbalance * real.sum(), likelihood
+
+    def _pass(self, batch: Batch, real: Tensor) -> tuple[Tensor, Tensor | float]:
+        """Hidden states of real target tokens [N, D] (the output layer is the largest product of all: no padding there)."""
+        hidden = self.model(batch.source, batch.source_mask, batch.target_input)[real]
         imbalance = self.model.imbalance(batch.source_mask, real) if self.model.training else None
-        return loss if imbalance is None else loss + self.model.config.balance * imbalance * real.sum(), nll
+        return hidden, 0.0 if imbalance is None else imbalance

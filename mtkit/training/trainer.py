@@ -27,7 +27,7 @@ from mtkit.support.distributed import Processes
 from mtkit.support.errors import UserError
 from mtkit.training.feed import Feed, Update, refuse_longer
 from mtkit.training.loss import TranslationLoss
-from mtkit.training.optimization import build_optimizer, load_moments, moments, step
+from mtkit.training.optimization import Optimization
 from mtkit.training.progress import Progress, Window
 from mtkit.training.provenance import check_same_data, check_same_run, check_sharing, provenance
 from mtkit.training.schedule import learning_rate
@@ -53,7 +53,7 @@ class Trainer:
         self._model = Transformer(config.model, len(self._vocabularies.target), len(self._vocabularies.source)).to(device)
         for split in ("train", "validation"):
             refuse_longer(data.pairs(split), split, self._model.longest)
-        self._optimizer = build_optimizer(self._model, self._training.optimizer)
+        self._optimization = self._new_optimization()
         self._done = 0  # updates
         self._scores = State(0)  # the latest validation's
         self._best = self._scores.goodness  # of any validation
@@ -65,6 +65,10 @@ class Trainer:
         _, checkpoint = find_checkpoint(path)
         check_vocabulary(checkpoint, self._vocabularies, self._data.folder)
         load_weights(self._model, checkpoint)
+        self._optimization = self._new_optimization()  # an average begins with these weights
+
+    def _new_optimization(self) -> Optimization:
+        return Optimization(self._model, self._training.optimizer, self._training.precision)
 
     @contextlib.contextmanager
     def open(self, folder: Path, *, resume: bool) -> Iterator[Run]:
@@ -98,7 +102,7 @@ class Trainer:
         saved = checkpoint.optimizer_tensors()
         check_same_data(run, self._data)
         load_weights(self._model, checkpoint)
-        load_moments(self._optimizer, self._model, saved)
+        self._optimization.load(saved)
         self._done, self._scores = checkpoint.state.step, checkpoint.state
         self._best = max(found.state.goodness for found in run.checkpoints() if found.state.step <= self._done)
         self._say(f"resumed {checkpoint.folder} at update {self._done}")
@@ -107,7 +111,7 @@ class Trainer:
         """Trains to the last update, or to the signal that ends it early; either way the last checkpoint is written."""
         self._announce(run)
         progress = Progress(run.folder / METRICS, self._training.updates, self._done, self._processes.leads)
-        module = TranslationLoss(self._model, self._training.label_smoothing)
+        module = TranslationLoss(self._model, self._training.label_smoothing, self._training.rdrop)
         wrapped: nn.Module = module
         if self._processes.count > 1:
             with warnings.catch_warnings():
@@ -160,10 +164,10 @@ class Trainer:
             with alone:
                 with arithmetic(self._device, self._training.precision):
                     loss, nll = module(micro_batch.batch)
-                (loss * (micro_batch.weight * scale)).backward()
+                self._optimization.scaled(loss * (micro_batch.weight * scale)).backward()  # type: ignore[no-untyped-call]
             sums += torch.stack([loss.detach(), nll.detach()]) * micro_batch.weight
         rate = learning_rate(update.number, self._training, self._config.model.d_model)
-        norm = step(self._optimizer, self._model, rate, self._training.optimizer.clip_norm)
+        norm = self._optimization.step(update.number, rate)
         self._note_infinity(norm, update.number, progress)
         window.tokens += update.target_tokens
         window.updates += 1
@@ -185,7 +189,8 @@ class Trainer:
 
     def _validate(self, progress: Progress) -> None:
         begin = time.perf_counter()
-        findings: Findings = self._validator(self._model)
+        with self._optimization.evaluating():
+            findings: Findings = self._validator(self._model)
         bleu = findings.bleu.value if findings.bleu else None
         scores = State(self._done, loss=findings.loss, bleu=bleu)
         best = scores.goodness > self._best
@@ -211,7 +216,9 @@ class Trainer:
                 bleu=self._scores.bleu if fresh else None,
                 vocabulary=self._vocabularies.fingerprint,
             )
-            run.save(state, self._model.state_dict(), moments(self._optimizer, self._model))
+            moments = self._optimization.state()
+            with self._optimization.evaluating():
+                run.save(state, self._model.state_dict(), moments)
             run.thin(self._training.checkpoints.keep_last, self._training.checkpoints.keep_best)
 
     @contextlib.contextmanager

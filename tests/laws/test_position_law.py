@@ -62,6 +62,30 @@ def straight(train: Train, config: Path, toy_data: Path, tmp_path_factory: pytes
     return train(config, options(), toy_data, tmp_path_factory.mktemp("straight") / "run")
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"optimizer.average": 0.9},
+        {"optimizer.kind": "schedule_free", "schedule.kind": "constant"},
+        {"precision": "float16"},
+        {"precision": "bfloat16", "optimizer.clip_norm": 0.5},
+        {"rdrop": 5.0},
+    ],
+    ids=lambda changed: "-".join(map(str, changed.values())),
+)
+def test_every_way_of_training_goes_on_as_if_never_stopped(
+    train: Train, config: Path, toy_data: Path, tmp_path: Path, changed: dict[str, object]
+) -> None:
+    chosen = options(**changed)
+    straight = train(config, chosen, toy_data, tmp_path / "straight")
+    shutil.copytree(straight.folder, tmp_path / "killed")
+    for step in (10, 12):
+        shutil.rmtree(tmp_path / "killed" / "checkpoints" / f"step-{step:08d}")
+    resumed = train(config, chosen, toy_data, tmp_path / "killed", resume=True)
+    assert same(resumed, straight)
+    assert metrics(resumed) == metrics(straight)
+
+
 def test_killed_after_a_checkpoint_and_resumed(
     train: Train, config: Path, toy_data: Path, straight: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,7 +15,7 @@ from mtkit.decoding.search import beam_search
 from mtkit.decoding.stepping import Stepper
 from mtkit.model.transformer import Transformer
 from mtkit.training.loss import TranslationLoss
-from mtkit.training.optimization import build_optimizer, step
+from mtkit.training.optimization import Optimization
 
 CONTROLS, NUMBERS = 4, 24
 SMALL = {"d_model": 32, "d_ff": 64, "heads": 4, "d_k": 0, "d_v": 0, "dropout": 0.0, "experts": 4}
@@ -37,17 +37,14 @@ def taught(config: schema.Model, *, updates: int, longest: int, peak: float = 4e
     """Trained on random lists of up to `longest` numbers: 64 an update, the rate up for a tenth of the time, then down."""
     torch.manual_seed(1)
     model = Transformer(config, CONTROLS + NUMBERS)
-    loss, optimizer, random = (
-        TranslationLoss(model, 0.0),
-        build_optimizer(model, schema.Optimizer()),
-        np.random.default_rng(1),
-    )
+    loss, optimization = TranslationLoss(model, 0.0), Optimization(model, schema.Optimizer(clip_norm=1.0))
+    random = np.random.default_rng(1)
     warmup = updates // 10
     for update in range(1, updates + 1):
         batch = collate(*lists(random, 64, 1, longest))
         total, _ = loss(batch)
         (total / batch.target_output.count_nonzero()).backward()
-        step(optimizer, model, peak * min(update / warmup, (updates - update) / (updates - warmup)), 1.0)
+        optimization.step(update, peak * min(update / warmup, (updates - update) / (updates - warmup)))
     return model.eval()
 
 

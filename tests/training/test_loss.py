@@ -10,7 +10,7 @@ from mtkit.config import schema
 from mtkit.data.batching import collate
 from mtkit.data.vocabulary import PAD
 from mtkit.model.transformer import Transformer
-from mtkit.training.loss import TranslationLoss, smoothed_loss
+from mtkit.training.loss import TranslationLoss, smoothed_loss, two_pass_loss
 
 
 def inputs(rows: int, width: int, pieces: int, dtype: torch.dtype = torch.float64) -> tuple[Tensor, Tensor, Tensor]:
@@ -133,3 +133,57 @@ def test_the_loss_is_of_the_next_token_under_the_models_logits() -> None:
     assert torch.allclose(loss, expected, rtol=0, atol=1e-10)
     _, plain = TranslationLoss(transformer, 0.0)(batch)
     assert likelihood.item() == plain.item()
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_two_passes_without_rdrop_are_the_mean_of_two_losses(smoothing: float) -> None:
+    hidden, weight, target = inputs(7, 5, 11)
+    again = torch.randn_like(hidden)
+    seen = two_pass_loss((hidden, again), weight, target, smoothing, 0.0)
+    parts = [smoothed_loss(states, weight, target, smoothing) for states in (hidden, again)]
+    for value, (first, second) in zip(seen, zip(*parts, strict=True), strict=True):
+        assert torch.allclose(value, (first + second) / 2, rtol=0, atol=1e-10)
+
+
+def test_rdrop_adds_the_divergence_of_the_two_distributions() -> None:
+    hidden, weight, target = inputs(7, 5, 11)
+    again = torch.randn_like(hidden)
+    without, _ = two_pass_loss((hidden, again), weight, target, 0.1, 0.0)
+    seen, _ = two_pass_loss((hidden, again), weight, target, 0.1, 5.0)
+    first, second = ((states @ weight.T).log_softmax(-1) for states in (hidden, again))
+    both = F.kl_div(first, second, log_target=True, reduction="sum") + F.kl_div(
+        second, first, log_target=True, reduction="sum"
+    )
+    assert torch.allclose(seen - without, 5.0 / 4 * both, rtol=0, atol=1e-10)
+    same, _ = two_pass_loss((hidden, hidden), weight, target, 0.1, 5.0)
+    assert torch.allclose(same, smoothed_loss(hidden, weight, target, 0.1)[0], rtol=0, atol=1e-10)
+
+
+def test_rdrop_is_for_training_and_draws_two_masks() -> None:
+    torch.manual_seed(1)
+    sizes = {"d_model": 16, "d_ff": 16, "heads": 2, "encoder_layers": 1, "decoder_layers": 1, "dropout": 0.3}
+    model = Transformer(schema.Model.model_validate(sizes), 20)
+    batch = collate([np.arange(4, 9)], [np.arange(6, 15)])
+    plain, twice = TranslationLoss(model, 0.1), TranslationLoss(model, 0.1, 5.0)
+    assert torch.equal(twice.eval()(batch)[0], plain.eval()(batch)[0])
+    model.train()
+    torch.manual_seed(2)
+    first, second = plain(batch)[0], plain(batch)[0]
+    torch.manual_seed(2)
+    assert twice(batch)[0] > (first + second) / 2 + 0.01
+
+
+def test_unequally_busy_experts_cost_in_training_alone_and_by_the_token() -> None:
+    torch.manual_seed(1)
+    sizes = {"d_model": 16, "d_ff": 16, "heads": 2, "encoder_layers": 1, "decoder_layers": 1, "dropout": 0.0}
+    options = {"feedforward": "experts", "experts": 3, "balance": 0.0}
+    model = Transformer(schema.Model.model_validate(sizes | options), 20)
+    batch = collate([np.arange(4, 9), np.arange(4, 6)], [np.arange(6, 15), np.arange(4, 5)])
+    loss = TranslationLoss(model, 0.1)
+    free = loss(batch)[0]
+    model.config = model.config.model_copy(update={"balance": 0.5})
+    cost = float((loss(batch)[0] - free).detach())
+    tokens, layers = 10 + 2, 2
+    assert 0.9 * layers * 0.5 * tokens < cost < 3 * layers * 0.5 * tokens
+    model.eval()
+    assert torch.allclose(loss(batch)[0], free)

@@ -8,7 +8,6 @@ import shutil
 import signal
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -21,8 +20,9 @@ from mtkit.data.folder import PreparedData
 from mtkit.data.preparation import prepare
 from mtkit.support.distributed import Processes
 from mtkit.support.errors import UserError
-from mtkit.training import optimization, trainer
+from mtkit.training import trainer
 from mtkit.training.loss import TranslationLoss
+from mtkit.training.optimization import Optimization
 from mtkit.training.trainer import Trainer
 from mtkit.training.validation import Findings, Validator
 
@@ -126,17 +126,17 @@ def test_too_many_in_a_row_end_the_run(short: Short, tmp_path: Path, monkeypatch
 
 def signal_after(monkeypatch: pytest.MonkeyPatch, update: int, *numbers: int) -> None:
     """Sends this process signals within update `update`."""
-    real, done = optimization.step, 0
+    real, done = Optimization.step, 0
 
-    def step(*arguments: Any) -> float:
+    def step(self: Optimization, number: int, rate: float) -> float:
         nonlocal done
         done += 1
         if done == update:
             for number in numbers:
                 os.kill(os.getpid(), number)
-        return real(*arguments)
+        return real(self, number, rate)
 
-    monkeypatch.setattr(trainer, "step", step)
+    monkeypatch.setattr(Optimization, "step", step)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
