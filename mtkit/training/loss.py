@@ -12,12 +12,15 @@ from mtkit.data.batching import Batch
 from mtkit.data.vocabulary import PAD
 from mtkit.model.transformer import Transformer
 
+CHUNK = {"cpu": 2**23, "cuda": 2**26}
+"""Logits that are in memory at a time. All of an update's would be the largest array of a training by far."""
+
 
 class _SmoothedLoss(torch.autograd.Function):
-    """Loss of hidden states against an output matrix, without keeping logits *and* probabilities *and* their gradient.
+    """Loss of hidden states against an output matrix, a chunk of rows at a time, gradient and all: no logits are kept.
 
-    With p = softmax(z), dloss/dz = p - (1 - e) onehot(t) - e/V. Only p is stored; the other two terms reach the hidden
-    states and the matrix directly, as a row of W, its mean row and an index_add.
+    With p = softmax(z), dloss/dz = p - (1 - e) onehot(t) - e/V. Only p is an array of V columns; the other two terms reach
+    the hidden states and the matrix directly, as a row of W, its mean row and an index_add.
     """
 
     @staticmethod
@@ -27,36 +30,44 @@ class _SmoothedLoss(torch.autograd.Function):
         device = hidden.device.type
         dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else hidden.dtype
         hidden, matrix = hidden.to(dtype), weight.to(dtype)
-        logits = (hidden @ matrix.T).to(weight.dtype)
-        of_target = logits.gather(1, target[:, None])[:, 0]
-        top, best = logits.max(dim=1)
-        mean = (hidden @ matrix.mean(0)).to(weight.dtype)
-        probabilities = torch.softmax(logits, dim=1, out=logits)
-        # The largest probability is at least 1/V, so its logarithm is exact where that of the target's may underflow.
-        log_sum = top - probabilities.gather(1, best[:, None])[:, 0].log()
-        loss = log_sum - (1.0 - smoothing) * of_target - smoothing * mean
-        ctx.save_for_backward(hidden, weight, target, probabilities.to(dtype))
-        ctx.smoothing = smoothing  # type: ignore[attr-defined]
-        negative_log_likelihood = (log_sum - of_target).sum()
+        mean_row, wanted = matrix.mean(0), any(ctx.needs_input_grad)  # type: ignore[attr-defined]
+        hidden_gradient = torch.empty_like(hidden) if wanted else hidden
+        weight_gradient = torch.zeros_like(weight) if wanted else weight
+        sums = torch.zeros(2, dtype=weight.dtype, device=weight.device)
+        rows = max(1, CHUNK.get(device, CHUNK["cuda"]) // len(weight))
+        for states, targets, gradient in zip(
+            *(torch.split(part, rows) for part in (hidden, target, hidden_gradient)), strict=True
+        ):
+            logits = (states @ matrix.T).to(weight.dtype)
+            of_target = logits.gather(1, targets[:, None])[:, 0]
+            top, best = logits.max(dim=1)
+            mean = (states @ mean_row).to(weight.dtype)
+            probabilities = torch.softmax(logits, dim=1, out=logits)
+            # The largest probability is at least 1/V, so its logarithm is exact where that of the target's may underflow.
+            log_sum = top - probabilities.gather(1, best[:, None])[:, 0].log()
+            sums += torch.stack(
+                [(log_sum - (1.0 - smoothing) * of_target - smoothing * mean).sum(), (log_sum - of_target).sum()]
+            )
+            if wanted:
+                narrow = probabilities.to(dtype)
+                torch.mm(narrow, matrix, out=gradient).sub_((1.0 - smoothing) * matrix[targets] + smoothing * mean_row)
+                weight_gradient += (narrow.T @ states).to(weight.dtype)
+        if wanted:
+            wide = hidden.to(weight.dtype)
+            weight_gradient.sub_(wide.sum(0) * (smoothing / len(weight)))
+            weight_gradient.index_add_(0, target, wide, alpha=smoothing - 1.0)
+        ctx.save_for_backward(hidden_gradient, weight_gradient)
+        loss, negative_log_likelihood = sums.unbind()
         ctx.mark_non_differentiable(negative_log_likelihood)
-        return loss.sum(), negative_log_likelihood
+        return loss, negative_log_likelihood
 
     @staticmethod
     @once_differentiable
     def backward(
         ctx: torch.autograd.function.FunctionCtx, *gradients: Tensor
     ) -> tuple[Tensor | None, Tensor | None, None, None]:
-        hidden, weight, target, probabilities = ctx.saved_tensors  # type: ignore[attr-defined]
-        smoothing: float = ctx.smoothing  # type: ignore[attr-defined]
-        scale = gradients[0]
-        matrix = weight.to(hidden.dtype)
-        of_target = (1.0 - smoothing) * matrix[target] + smoothing * matrix.mean(0)
-        hidden_gradient = (probabilities @ matrix).sub_(of_target).mul_(scale)
-        weight_gradient = (probabilities.T @ hidden).to(weight.dtype).mul_(scale)
-        scaled = hidden.to(weight.dtype) * scale
-        weight_gradient.sub_(scaled.sum(0) * (smoothing / len(weight)))
-        weight_gradient.index_add_(0, target, scaled, alpha=smoothing - 1.0)
-        return hidden_gradient, weight_gradient, None, None
+        hidden_gradient, weight_gradient = ctx.saved_tensors  # type: ignore[attr-defined]
+        return hidden_gradient * gradients[0], weight_gradient * gradients[0], None, None
 
 
 def smoothed_loss(hidden: Tensor, weight: Tensor, target: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:

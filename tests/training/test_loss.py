@@ -10,6 +10,7 @@ from mtkit.config import schema
 from mtkit.data.batching import collate
 from mtkit.data.vocabulary import PAD
 from mtkit.model.transformer import Transformer
+from mtkit.training import loss as loss_module
 from mtkit.training.loss import TranslationLoss, smoothed_loss, two_pass_loss
 
 
@@ -187,3 +188,15 @@ def test_unequally_busy_experts_cost_in_training_alone_and_by_the_token() -> Non
     assert 0.9 * layers * 0.5 * tokens < cost < 3 * layers * 0.5 * tokens
     model.eval()
     assert torch.allclose(loss(batch)[0], free)
+
+
+@pytest.mark.parametrize("rows", [1, 3, 7])
+def test_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
+    hidden, weight, target = inputs(7, 5, 11)
+    whole = smoothed_loss(hidden, weight, target, 0.1)
+    expected = torch.autograd.grad(whole[0], (hidden, weight))
+    monkeypatch.setitem(loss_module.CHUNK, "cpu", 11 * rows)
+    seen = smoothed_loss(hidden, weight, target, 0.1)
+    assert torch.allclose(torch.stack(seen), torch.stack(whole), rtol=0, atol=1e-12)
+    for ours, theirs in zip(torch.autograd.grad(seen[0], (hidden, weight)), expected, strict=True):
+        assert torch.allclose(ours, theirs, rtol=0, atol=1e-12)
