@@ -65,8 +65,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 FAILING = """
 from mtkit.support.errors import UserError
-from mtkit.training import trainer
-real, done = trainer.step, 0
+from mtkit.training.optimization import Optimization
+real, done = Optimization.step, 0
 
 def step(*rest):
     global done
@@ -75,7 +75,7 @@ def step(*rest):
         raise UserError("the second process has had enough")
     return real(*rest)
 
-trainer.step = step
+Optimization.step = step
 """
 
 FOUR, THREE = 200, 150
