@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from mtkit.config import schema
 from mtkit.model.attention import LayerCache, View, causal_mask
@@ -44,6 +45,9 @@ class Transformer(nn.Module):
         super().__init__()
         assert source_pieces in (None, pieces) or config.tied_embeddings != "all", "one matrix is for one vocabulary"
         self.config = config
+        self.recompute = (
+            False  # in training, keep only what goes into each layer and compute the rest again for the gradient
+        )
         self.embedding = _embedding(pieces, config.d_model)  # of the target, and of what is tied to it
         self.source_embedding = self.output_embedding = None
         if config.tied_embeddings != "all":
@@ -68,7 +72,7 @@ class Transformer(nn.Module):
         x = self._embed(source, self.source_embedding or self.embedding, self.encoder_positions, 0)
         view = _encoder_view(self.encoder_positions, source.shape[1], _attention_mask(mask))
         for layer in self.encoder:
-            x = layer(x, view)
+            x = self._through(layer, x, view)
         memory: Tensor = self.encoder_norm(x)
         return memory
 
@@ -82,11 +86,18 @@ class Transformer(nn.Module):
         x = self._embed(target, self.embedding, self.decoder_positions, first)
         view = _decoder_view(self.decoder_positions, first, target.shape[1], target.device)
         for number, layer in enumerate(self.decoder):
-            x = layer(x, view, memory, _attention_mask(mask), cache.layers[number] if cache else None)
+            x = self._through(layer, x, view, memory, _attention_mask(mask), cache.layers[number] if cache else None)
         if cache is not None:
             cache.length += target.shape[1]
         hidden: Tensor = self.decoder_norm(x)
         return hidden
+
+    def _through(self, layer: nn.Module, *inputs: object) -> Tensor:
+        """The output of `layer`, [B, T, D]."""
+        if self.recompute and self.training:
+            return checkpoint(layer, *inputs, use_reentrant=False)  # type: ignore[no-any-return]
+        output: Tensor = layer(*inputs)
+        return output
 
     def new_cache(self) -> DecoderCache:
         """An empty cache for `decode`."""

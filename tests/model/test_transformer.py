@@ -289,3 +289,31 @@ def test_imbalance_counts_real_tokens_of_all_layers() -> None:
     noise = source.masked_fill(~source_mask, 5), target.masked_fill(~target_mask, 6)
     assert imbalance(*noise) == pytest.approx(seen, abs=1e-10)
     assert small_model().imbalance(None, None) is None
+
+
+@pytest.mark.parametrize("feedforward", FEEDFORWARDS)
+@pytest.mark.parametrize("positions", ["sinusoidal", "relative"])
+def test_computing_layers_again_changes_no_gradient(feedforward: str, positions: str) -> None:
+    """The same dropout masks, bit for bit, with less memory."""
+    options = {"dropout": 0.3, "feedforward_dropout": 0.2, "feedforward": feedforward, "positions": positions, "experts": 3}
+    model = Transformer(schema.Model.model_validate(SMALL.model_dump() | options), PIECES)
+    (source, mask), (target, _) = tokens(SOURCE_LENGTHS), tokens(TARGET_LENGTHS)
+    found: dict[bool, dict[str, Tensor]] = {}
+    kept = {False: 0, True: 0}
+    for model.recompute in (False, True):
+
+        def keep(tensor: Tensor, again: bool = model.recompute) -> Tensor:
+            kept[again] += tensor.numel()
+            return tensor
+
+        torch.manual_seed(1)
+        with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+            result = model(source, mask, target).square().sum()
+        imbalance = model.imbalance(mask, None)
+        torch.autograd.backward(result if imbalance is None else result + imbalance)
+        found[model.recompute] = {name: weight.grad for name, weight in model.named_parameters() if weight.grad is not None}
+        model.zero_grad()
+    assert found[True].keys() == dict(model.named_parameters()).keys()
+    for name, gradient in found[True].items():
+        assert torch.equal(gradient, found[False][name]), name
+    assert kept[True] < 0.7 * kept[False]
