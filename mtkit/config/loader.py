@@ -114,13 +114,45 @@ def _yaml_files(folder: Traversable, prefix: str) -> Iterator[tuple[str, Travers
             yield prefix + item.name, item
 
 
+def config_names(name: str) -> list[str]:
+    """The configs that `name` stands for: itself, or all that lie in the folder of that name, sorted (2 before 10).
+
+    A folder is a path or one of those that ship with mtkit, such as `ablations`. A config of that name wins over a folder.
+    UserError for a folder without configs.
+    """
+    path, shipped = Path(name), shipped_configs()
+    is_folder, _ = _found(path)
+    if name in shipped or f"{name}.yaml" in shipped:
+        return [name]
+    inside = [known for known in shipped if known.rpartition("/")[0] == name.rstrip("/")]
+    if is_folder:
+        try:
+            own = [str(item) for item in path.iterdir() if item.suffix in (".yaml", ".yml") and item.is_file()]
+        except OSError as error:
+            raise UserError(f"{name}: cannot be read: {error.strerror}") from None
+        if not own and not inside:
+            raise UserError(f"{path.absolute()}: a folder without configs (*.yaml): name a config file, or another folder")
+        inside = own or inside
+    return sorted(inside, key=_by_number) or [name]
+
+
+def _by_number(name: str) -> list[tuple[int, str]]:
+    """Sorts heads_4 before heads_16."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
+
+
+def _found(path: Path) -> tuple[bool, bool]:
+    """Whether `path` is a folder, and whether it is there at all."""
+    try:
+        return path.is_dir(), path.exists()
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}") from None
+
+
 def _text(name: str) -> tuple[str, str]:
     """What to call config `name` in messages, and its text. A file of that path wins over a shipped config of that name."""
     path = Path(name)
-    try:
-        is_folder, exists = path.is_dir(), path.exists()
-    except OSError as error:
-        raise UserError(f"{name}: cannot be read: {error.strerror}") from None
+    is_folder, exists = _found(path)
     if exists and not is_folder:
         return name, "\n".join(read_lines(path))
     shipped = shipped_configs()
@@ -131,7 +163,7 @@ def _text(name: str) -> tuple[str, str]:
         raise UserError(f"{path.absolute()}: is a folder: name a config file")
     raise UserError(
         f"{path.absolute()}: no such file, and no config of that name ships with mtkit{_suggestion(name, list(shipped))}; "
-        f"shipped: {', '.join(shipped)}"
+        f"shipped: {', '.join(dict.fromkeys(known.split('/')[0] for known in shipped))}"
     )
 
 

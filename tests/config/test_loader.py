@@ -9,7 +9,7 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from mtkit.config.loader import config_name, load_config, shipped_configs
+from mtkit.config.loader import config_name, config_names, load_config, shipped_configs
 from mtkit.config.schema import Config
 from mtkit.support.errors import UserError
 
@@ -285,6 +285,34 @@ def test_an_installed_package_finds_its_configs_in_folders_too(monkeypatch: pyte
     monkeypatch.setattr(importlib.resources, "files", lambda package: installed)
     assert list(shipped_configs()) == ["ablations/heads_1.yaml"]
     assert load_config("ablations/heads_1").model.heads == 1
+
+
+@pytest.mark.parametrize("name", ["ablations", "ablations/"])
+def test_a_folder_stands_for_the_configs_in_it(name: str) -> None:
+    assert config_names(name)[-1] == "ablations/learned_positions.yaml"
+    heads = [known for known in config_names(name) if "heads" in known]
+    assert heads == [f"ablations/heads_{count}.yaml" for count in (1, 4, 16, 32)]
+
+
+def test_a_folder_of_ones_own_wins_over_a_shipped_one_if_it_holds_configs() -> None:
+    Path("ablations").mkdir()
+    assert "ablations/heads_1.yaml" in config_names("ablations")
+    for name in ("b.yml", "a.yaml", "notes.txt", "deeper"):
+        Path("ablations", name).mkdir() if name == "deeper" else Path("ablations", name).touch()
+    assert config_names("ablations") == ["ablations/a.yaml", "ablations/b.yml"]
+
+
+def test_a_config_stands_for_itself() -> None:
+    Path("base").mkdir()
+    Path("mine.yaml").touch()
+    for name in ("base", "base.yaml", "ablations/heads_1", "mine.yaml", "is not there"):
+        assert config_names(name) == [name]
+
+
+def test_a_folder_without_configs_is_told(tmp_path: Path) -> None:
+    Path("empty").mkdir()
+    with pytest.raises(UserError, match=rf"^{tmp_path}/empty: a folder without configs"):
+        config_names("empty")
 
 
 def test_a_missing_file_is_told_with_its_full_path_and_what_ships(tmp_path: Path) -> None:

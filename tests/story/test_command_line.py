@@ -37,6 +37,7 @@ SURFACE = {
         "--debug",
     },
     "average": {"RUN", "--last", "--best", "--steps", "--output", "--debug"},
+    "describe": {"--config", "--rate", "--format", "--set", "--debug"},
 }
 """Whoever adds a command or an option adds it here."""
 
@@ -45,10 +46,15 @@ REPEATABLE = {
     ("evaluate", "--model"),
     ("evaluate", "--hypothesis"),
     ("evaluate", "--reference"),
-    *((command, "--set") for command in ("prepare", "train", "translate", "evaluate")),
+    ("describe", "--config"),
+    *((command, "--set") for command in ("prepare", "train", "translate", "evaluate", "describe")),
 }
 
-CHOICES = {("translate", "--format"): ("text", "tsv", "jsonl"), ("evaluate", "--format"): ("text", "json")}
+CHOICES = {
+    ("translate", "--format"): ("text", "tsv", "jsonl"),
+    ("evaluate", "--format"): ("text", "json"),
+    ("describe", "--format"): ("text", "json"),
+}
 
 
 def parameters(name: str) -> dict[str, click.Parameter]:
@@ -82,7 +88,8 @@ def test_the_options_of_a_command(name: str) -> None:
     }
     assert choices == {key: words for key, words in CHOICES.items() if key[0] == name}
     required = {spelling for spelling, parameter in found.items() if parameter.required}
-    assert required == {"prepare": {"--config"}, "train": {"--config"}, "average": {"RUN"}}.get(name, set())
+    needed = {**dict.fromkeys(("prepare", "train", "describe"), {"--config"}), "average": {"RUN"}}
+    assert required == needed.get(name, set())
 
 
 @pytest.mark.parametrize("name", shipped_configs())

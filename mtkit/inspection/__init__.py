@@ -1,0 +1,1 @@
+"""Looking into models and runs: what they consist of, need and do. Changes nothing."""
