@@ -37,6 +37,7 @@ SURFACE = {
         "--debug",
     },
     "average": {"RUN", "--last", "--best", "--steps", "--output", "--debug"},
+    "report": {"RUN", "--output", "--debug"},
 }
 """Whoever adds a command or an option adds it here."""
 
@@ -82,7 +83,9 @@ def test_the_options_of_a_command(name: str) -> None:
     }
     assert choices == {key: words for key, words in CHOICES.items() if key[0] == name}
     required = {spelling for spelling, parameter in found.items() if parameter.required}
-    assert required == {"prepare": {"--config"}, "train": {"--config"}, "average": {"RUN"}}.get(name, set())
+    assert required == {"prepare": {"--config"}, "train": {"--config"}, "average": {"RUN"}, "report": {"RUN"}}.get(
+        name, set()
+    )
 
 
 @pytest.mark.parametrize("name", shipped_configs())

@@ -1,0 +1,1 @@
+"""Looking at a trained model and at how it became one."""
