@@ -43,6 +43,18 @@ def names_in(path: tuple[str, ...]) -> list[str]:
     return [entry[-1] for entry in catalogue() if entry[:-1] == path]
 
 
+def differences(old: Section, new: Section, path: str = "") -> list[tuple[str, object, object]]:
+    """The options that differ, in the order of the schema: `section.option`, its value in `old`, its value in `new`."""
+    found: list[tuple[str, object, object]] = []
+    for name in type(old).model_fields:
+        before, after = getattr(old, name), getattr(new, name)
+        if isinstance(before, Section):
+            found += differences(before, after, f"{path}{name}.")
+        elif before != after:
+            found.append((path + name, before, after))
+    return found
+
+
 def _entries(section: Section, path: tuple[str, ...]) -> Iterator[Entry]:
     for name, field in type(section).model_fields.items():
         default = getattr(section, name)

@@ -13,6 +13,13 @@ INTERVAL = 20.0
 Chunk = TypeVar("Chunk", bound=Sized)
 
 
+def duration(seconds: float) -> str:
+    """65 -> '1m05s', 7500 -> '2h05m'."""
+    if seconds < 3600:
+        return f"{int(seconds // 60)}m{int(seconds % 60):02d}s"
+    return f"{int(seconds // 3600)}h{int(seconds % 3600 // 60):02d}m"
+
+
 def shown(chunks: Iterable[Chunk], what: str, total: int) -> Iterator[Chunk]:
     """Passes `chunks` of lines on and shows how many of `total` lines went by, their rate and the time left."""
     if sys.stderr.isatty():

@@ -4,21 +4,18 @@ import json
 import math
 import sys
 import time
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from tqdm import tqdm
 
+from mtkit.metrics import Sample
 from mtkit.support.files import write_text
+from mtkit.support.progress import duration
 
 SLOW_FEED = 0.2
 """Share of time spent waiting for data from which on a warning is due."""
-
-
-def duration(seconds: float) -> str:
-    """65 -> '1m05s', 7500 -> '2h05m'."""
-    if seconds < 3600:
-        return f"{int(seconds // 60)}m{int(seconds % 60):02d}s"
-    return f"{int(seconds // 3600)}h{int(seconds % 3600 // 60):02d}m"
 
 
 class Window:
@@ -88,10 +85,24 @@ class Progress:
                 "WARNING: the training waits for data: is the disk of the prepared folder slow, or are all cores taken?"
             )
 
-    def validation(self, update: int, loss: float, bleu: float | None, signature: str, seconds: float, best: bool) -> None:
+    def validation(
+        self,
+        update: int,
+        loss: float,
+        bleu: float | None,
+        signature: str,
+        seconds: float,
+        best: bool,
+        samples: Sequence[Sample] = (),
+    ) -> None:
         """Loss is the mean negative log-likelihood of the validation target tokens, in nats."""
         self._record(
-            update=update, validation_loss=loss, validation_bleu=bleu, signature=signature, seconds=round(seconds, 3)
+            update=update,
+            validation_loss=loss,
+            validation_bleu=bleu,
+            signature=signature,
+            seconds=round(seconds, 3),
+            samples=[asdict(sample) for sample in samples],
         )
         score = "" if bleu is None else f" | BLEU {bleu:.2f} | {signature}"
         self.say(
@@ -104,7 +115,7 @@ class Progress:
         if self._bar is not None:
             self._bar.close()
 
-    def _record(self, **values: int | float | str | None) -> None:
+    def _record(self, **values: int | float | str | list[dict[str, str]] | None) -> None:
         if self._leads:
             # JSON has no word for a number that is not finite.
             told = {

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import mtkit
 from mtkit.checkpoint import Run
-from mtkit.config.schema import Config, Section
+from mtkit.config.catalogue import differences
+from mtkit.config.schema import Config
 from mtkit.data.folder import PreparedData
 from mtkit.data.vocabularies import shortened
 from mtkit.support.errors import UserError
@@ -94,19 +95,8 @@ def check_same_run(old: Config, new: Config) -> None:
     """UserError with every option of `new` that would make another run of what `old` began, and both values."""
     changes = [
         f"{name}: the run has {before}, now {after}"
-        for name, before, after in _differences("", old, new)
+        for name, before, after in differences(old, new)
         if not name.startswith(FREE)
     ]
     if changes:
         raise UserError("cannot resume with other settings:\n" + "\n".join(changes))
-
-
-def _differences(path: str, old: Section, new: Section) -> list[tuple[str, object, object]]:
-    found: list[tuple[str, object, object]] = []
-    for name in type(old).model_fields:
-        before, after = getattr(old, name), getattr(new, name)
-        if isinstance(before, Section):
-            found += _differences(f"{path}{name}.", before, after)
-        elif before != after:
-            found.append((path + name, before, after))
-    return found

@@ -196,7 +196,8 @@ class Trainer:
         best = scores.goodness > self._best
         self._scores, self._best = scores, max(self._best, scores.goodness)
         signature = f"{findings.bleu.signature} | {findings.bleu.test_set}" if findings.bleu else ""
-        progress.validation(self._done, findings.loss, bleu, signature, time.perf_counter() - begin, best)
+        seconds = time.perf_counter() - begin
+        progress.validation(self._done, findings.loss, bleu, signature, seconds, best, findings.samples)
         for sample in findings.samples:
             progress.say(
                 f"  source      {sample.source}\n  translation {sample.translation}\n  reference   {sample.reference}"

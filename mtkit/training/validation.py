@@ -13,6 +13,7 @@ from mtkit.data.batching import collate, cut
 from mtkit.data.folder import PreparedData
 from mtkit.decoding.translator import Translator
 from mtkit.evaluation.scores import Score, score
+from mtkit.metrics import Sample
 from mtkit.model.transformer import Transformer
 from mtkit.support.device import arithmetic
 from mtkit.support.distributed import Processes
@@ -21,15 +22,6 @@ from mtkit.training.loss import TranslationLoss
 
 ALIKE = 0.9
 """Share of equal translations from which on something is wrong with the training."""
-
-
-@dataclass(frozen=True)
-class Sample:
-    """One validation line as the model sees it now."""
-
-    source: str
-    translation: str
-    reference: str
 
 
 @dataclass(frozen=True)

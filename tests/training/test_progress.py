@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mtkit.training.progress import Progress, Window, duration
+from mtkit.metrics import Sample
+from mtkit.training.progress import Progress, Window
 
 
 def window(*, tokens: int = 1000, updates: int = 10, seconds: float = 4.0, waited: float = 0.0) -> Window:
@@ -51,7 +52,8 @@ def test_a_line_and_a_record_of_training(tmp_path: Path, capsys: pytest.CaptureF
 def test_a_line_and_a_record_of_validation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     metrics = tmp_path / "metrics.jsonl"
     shown = Progress(metrics, updates=100, done=0, leads=True)
-    shown.validation(50, 2.0, 12.345, "nrefs:1|version:2 | validation, 40 lines", 65.0, best=True)
+    seen = Sample("grün\u2028a", "b", "c")
+    shown.validation(50, 2.0, 12.345, "nrefs:1|version:2 | validation, 40 lines", 65.0, best=True, samples=[seen])
     shown.validation(60, 2.5, None, "", 1.0, best=False)
     assert capsys.readouterr().err.splitlines() == [
         "validation at update 50 | loss 2.0000 | perplexity 7.39 | BLEU 12.35 | nrefs:1|version:2 | validation, 40 lines | "
@@ -65,8 +67,9 @@ def test_a_line_and_a_record_of_validation(tmp_path: Path, capsys: pytest.Captur
         "validation_bleu": 12.345,
         "signature": "nrefs:1|version:2 | validation, 40 lines",
         "seconds": 65.0,
+        "samples": [{"source": "grün\u2028a", "translation": "b", "reference": "c"}],
     }
-    assert second["validation_bleu"] is None
+    assert (second["validation_bleu"], second["samples"]) == (None, [])
 
 
 def test_losses_beyond_all_bounds_can_be_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -127,11 +130,3 @@ def test_what_came_after_the_checkpoint_is_forgotten(tmp_path: Path) -> None:
     assert metrics.read_text() == ""
     shown.validation(1, 1.0, None, "", 1.0, best=False)
     assert [record["update"] for record in recorded(metrics)] == [1]
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0.4, "0m00s"), (65, "1m05s"), (3599.9, "59m59s"), (3600, "1h00m"), (7530, "2h05m"), (90_000, "25h00m")],
-)
-def test_durations(seconds: float, text: str) -> None:
-    assert duration(seconds) == text
