@@ -27,7 +27,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "translate": ("mtkit.cli.translate", "translate", "Translate lines of text with a trained model."),
     "evaluate": ("mtkit.cli.evaluate", "evaluate", "Score a model or a file of translations on a test set."),
     "average": ("mtkit.cli.average", "average", "Average the weights of a run's checkpoints into one model."),
-    "describe": ("mtkit.cli.describe", "describe", "Tell the size, work, memory and hours of models before training them."),
+    "describe": ("mtkit.cli.describe", "describe", "Tell what configs amount to, before anything is trained."),
     "report": ("mtkit.cli.report", "report", "Write one HTML page about a training run: curves, samples, config."),
 }
 """Name of a command: its module, the click command in it, its line in `mtkit --help`."""

@@ -2,7 +2,7 @@
 
 Each tensor that torch's automatic differentiation keeps is counted once, as torch's kernels on a CPU keep it; those of a GPU
 keep about as much (a dropout mask takes one byte a number there, and more kinds of attention go without their weights).
-Weights are not among it, save the copies that bfloat16 arithmetic makes of them. What an operation needs only while it runs
+Weights are not among it, save the copies that 16-bit arithmetic makes of them. What an operation needs only while it runs
 comes on top. Comes in: the section `model`, a batch's shape, the arithmetic. Knows nothing of devices.
 
 Names: D = d_model, F = d_ff, H heads of queries and G of keys and values, J = d_k, K = d_v, V pieces.
@@ -19,7 +19,7 @@ FLOAT = 4
 INTEGER = 8
 """Bytes of a token's id and the like."""
 
-BYTES = {"float32": 4, "bfloat16": 2}
+BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
 """Of a number, by the arithmetic of linear maps."""
 
 _INNER = {"relu": 1, "gelu": 2, "swiglu": 4, "experts": 1}
@@ -38,13 +38,27 @@ class Shape:
     target: int
 
 
-def count_activations(config: schema.Model, shape: Shape, target_pieces: int, precision: str, parameters: Parameters) -> int:
+def count_activations(
+    config: schema.Model, training: schema.Training, shape: Shape, target_pieces: int, parameters: Parameters
+) -> int:
     """Bytes kept between the forward and the backward pass of one micro-batch, the loss included."""
-    width = BYTES[precision]
-    whole = 0 if width == FLOAT else width * parameters.linear
+    width = BYTES[training.precision]
+    one_pass = shape.sentences * (_encoder(config, shape, width) + _decoder(config, shape, width))
     if config.positions == "relative":  # the bucket of each distance, and the causal mask
-        whole += (shape.source**2 + shape.target**2) * INTEGER + shape.target**2
-    return whole + shape.sentences * (_encoder(config, shape, width) + _decoder(config, shape, width, target_pieces))
+        one_pass += (shape.source**2 + shape.target**2) * INTEGER + shape.target**2
+    copies = 0 if width == FLOAT else width * parameters.linear
+    loss = _loss(config, shape.sentences * shape.target, target_pieces, width, two_passes=training.rdrop > 0)
+    return copies + one_pass * (2 if training.rdrop else 1) + loss
+
+
+def _loss(config: schema.Model, tokens: int, pieces: int, width: int, *, two_passes: bool) -> int:
+    """The gradients of hidden states and output matrix, which are computed at once and no logits kept; not so in R-Drop."""
+    states, matrix = tokens * config.d_model * width, pieces * config.d_model
+    if not two_passes:
+        return states + tokens + matrix * FLOAT
+    copies = 0 if width == FLOAT else 2 * matrix * width
+    # Of each pass the hidden states, log-probabilities and probabilities; the differences of both.
+    return 2 * states + tokens * (INTEGER + 1 + 6 * pieces * FLOAT) + copies
 
 
 def _encoder(config: schema.Model, shape: Shape, width: int) -> int:
@@ -53,20 +67,19 @@ def _encoder(config: schema.Model, shape: Shape, width: int) -> int:
     layer = _self_attention(config, tokens, width, fused=_is_fused(config) and config.positions != "relative")
     layer += tokens * (_residual(config, width) + _feed_forward(config, width))
     whole = layers * layer + tokens * _ends(config)
-    if config.positions == "alibi" and _is_fused(config):  # one bias for all layers, converted for each in bfloat16
+    if config.positions == "alibi" and _is_fused(config):  # one bias for all layers, converted for each in 16 bits
         whole += config.heads * tokens**2 * width * (1 if width == FLOAT else layers)
     return whole + tokens * config.d_model * width * (1 if width == FLOAT else config.decoder_layers)
 
 
-def _decoder(config: schema.Model, shape: Shape, width: int, pieces: int) -> int:
-    """Of one sentence; with the loss, which keeps the hidden states and their distributions."""
+def _decoder(config: schema.Model, shape: Shape, width: int) -> int:
+    """Of one sentence."""
     tokens = shape.target
     biased = config.positions in ("alibi", "relative")
     layer = _self_attention(config, tokens, width, fused=_is_fused(config) and not biased)
     layer += _attention(config, tokens, shape.source, width, fused=_is_fused(config))
     layer += tokens * (2 * _residual(config, width) + _feed_forward(config, width))
-    loss = tokens * ((config.d_model + pieces) * width + INTEGER + 1)
-    return config.decoder_layers * layer + tokens * _ends(config) + loss
+    return config.decoder_layers * layer + tokens * _ends(config)
 
 
 def _ends(config: schema.Model) -> int:

@@ -39,6 +39,11 @@ class Description:
         return total(self.operations)
 
     @property
+    def passes(self) -> int:
+        """Through the model for each micro-batch: R-Drop takes two."""
+        return 2 if self.config.training.rdrop else 1
+
+    @property
     def micro_batches(self) -> int:
         """Of an update."""
         return self.config.training.update_tokens // self.config.training.micro_batch_tokens
@@ -56,7 +61,7 @@ class Description:
     @property
     def training_operations(self) -> int:
         """Of all updates, forward and backward: so many at most."""
-        return self.training_tokens * TRAINING * (self.forward.source + self.forward.target)
+        return self.training_tokens * self.passes * TRAINING * (self.forward.source + self.forward.target)
 
     @property
     def hours(self) -> float:
@@ -84,6 +89,7 @@ class Description:
             "operations_per_target_token": self._operations("target"),
             "update": {
                 "micro_batches": self.micro_batches,
+                "passes": self.passes,
                 "source_tokens": self.update_tokens,
                 "target_tokens": self.update_tokens,
             },

@@ -48,7 +48,7 @@ M weights       millions; shared ones once, embeddings with the output layer, th
 paper           what Table 3 of "Attention Is All You Need" says of this model: millions of weights, BLEU on newstest2013
 MFLOP a token   millions, of a forward pass in sentences of {sentence} tokens; with the backward pass {times} times as many
 tokens          of an update on each side, at most
-GB              of one process: training with one micro-batch; decoding one batch, all translations at their longest
+GB              training with a micro-batch, decoding a batch to the longest; in passing, operations need some more
 training        operations and hours of all updates, at {rate} target tokens/s"""
 
 
@@ -76,8 +76,8 @@ def details(found: Description) -> str:
 def _heading(found: Description) -> str:
     """The sizes, what else is not the paper's, and what the paper says."""
     model, pieces = found.config.model, f"{found.target_pieces:,}"
-    if found.source_pieces != found.target_pieces:
-        pieces = f"{found.source_pieces:,} and {pieces}"
+    if not found.config.vocabulary.shared:
+        pieces = f"{found.source_pieces:,} + {pieces}"
     layers = f"{model.encoder_layers} + {model.decoder_layers} layers"
     lines = [f"{found.name}: {layers}, d_model {model.d_model}, d_ff {model.d_ff}, {model.heads} heads, {pieces} pieces"]
     others = {name: value for name, value in model if name not in _SIZES and value != getattr(schema.Model(), name)}
@@ -134,6 +134,7 @@ def _work(found: Description) -> str:
         "sentences": [f"of {found.sentence} tokens on each side: what operations and memory are told for"],
         "update": [
             f"at most {found.update_tokens:,} tokens on each side: {found.micro_batches} x {config.micro_batch_tokens:,}"
+            f"{', each passed through the model twice (R-Drop)' if found.passes > 1 else ''}"
         ],
         "training": [
             f"{config.updates:,} updates: at most {_plain(found.training_tokens / 1e6)} million target tokens, "
@@ -143,9 +144,11 @@ def _work(found: Description) -> str:
         "memory": [
             f"training {_bytes(training.total)}: weights {_bytes(training.weights)}, "
             f"gradients {_bytes(training.gradients)}, moments {_bytes(training.moments)}, "
+            f"{f'average {_bytes(training.average)}, ' if training.average else ''}"
             f"activations of a micro-batch {_bytes(training.activations)}",
             f"decoding {_bytes(decoding.total)}: weights {_bytes(decoding.weights)}, "
             f"keys and values {_bytes(decoding.cache)}, scores {_bytes(decoding.scores)}",
+            "and on top what operations need in passing: on a CPU a fifth in training, two fifths in decoding",
         ],
     }
     return "\n".join(f"{title if line == lines[0] else '':<11}{line}" for title, lines in told.items() for line in lines)

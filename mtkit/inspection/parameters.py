@@ -39,7 +39,7 @@ class Parameters:
     parts: Mapping[str, int]  # by the names of `PARTS`, 0 where a model has no such part
     total: int
     active: int  # that a token meets: of the experts only those that it is sent to
-    linear: int  # in the matrices of linear maps: those that bfloat16 arithmetic keeps a copy of
+    linear: int  # in the matrices of linear maps: those that 16-bit arithmetic keeps a copy of
 
 
 def count_parameters(config: schema.Model, source_pieces: int, target_pieces: int) -> Parameters:

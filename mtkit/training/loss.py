@@ -25,12 +25,17 @@ class _SmoothedLoss(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: torch.autograd.function.FunctionCtx, hidden: Tensor, weight: Tensor, target: Tensor, smoothing: float
+        ctx: torch.autograd.function.FunctionCtx,
+        hidden: Tensor,
+        weight: Tensor,
+        target: Tensor,
+        smoothing: float,
+        wanted: bool,
     ) -> tuple[Tensor, Tensor]:
         device = hidden.device.type
         dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else hidden.dtype
         hidden, matrix = hidden.to(dtype), weight.to(dtype)
-        mean_row, wanted = matrix.mean(0), any(ctx.needs_input_grad)  # type: ignore[attr-defined]
+        mean_row = matrix.mean(0)
         hidden_gradient = torch.empty_like(hidden) if wanted else hidden
         weight_gradient = torch.zeros_like(weight) if wanted else weight
         sums = torch.zeros(2, dtype=weight.dtype, device=weight.device)
@@ -65,9 +70,9 @@ class _SmoothedLoss(torch.autograd.Function):
     @once_differentiable
     def backward(
         ctx: torch.autograd.function.FunctionCtx, *gradients: Tensor
-    ) -> tuple[Tensor | None, Tensor | None, None, None]:
+    ) -> tuple[Tensor | None, Tensor | None, None, None, None]:
         hidden_gradient, weight_gradient = ctx.saved_tensors  # type: ignore[attr-defined]
-        return hidden_gradient * gradients[0], weight_gradient * gradients[0], None, None
+        return hidden_gradient * gradients[0], weight_gradient * gradients[0], None, None, None
 
 
 def smoothed_loss(hidden: Tensor, weight: Tensor, target: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
@@ -75,7 +80,8 @@ def smoothed_loss(hidden: Tensor, weight: Tensor, target: Tensor, smoothing: flo
 
     Only the first of the two has a gradient.
     """
-    loss, negative_log_likelihood = _SmoothedLoss.apply(hidden, weight, target, smoothing)  # type: ignore[no-untyped-call]
+    wanted = torch.is_grad_enabled()  # inside the function it never is
+    loss, negative_log_likelihood = _SmoothedLoss.apply(hidden, weight, target, smoothing, wanted)  # type: ignore[no-untyped-call]
     return loss, negative_log_likelihood
 
 
@@ -85,7 +91,7 @@ def two_pass_loss(
     """R-Drop (Liang et al. 2021, equation 4, halved): two hidden states [N, D] of each token, from different dropout masks.
 
     The mean of both smoothed losses + rdrop / 4 * (KL(p1 || p2) + KL(p2 || p1)); and the mean negative log-likelihood. With
-    rdrop 0 the first is the mean of two `smoothed_loss`. Plain autograd: it keeps two arrays of N * V.
+    rdrop 0 the first is the mean of two `smoothed_loss`. Plain autograd, which keeps six arrays of N * V.
     """
     logs = [(states @ weight.T).to(weight.dtype).log_softmax(-1) for states in hidden]
     of_target = [log.gather(1, target[:, None]).sum() for log in logs]

@@ -1,6 +1,7 @@
 """`mtkit describe` as a user meets it; what it counts is in tests/inspection."""
 
 import json
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,8 @@ from mtkit.config.loader import load_config, shipped_configs
 from mtkit.inspection.describe import describe as described
 
 Call = Callable[..., "subprocess.CompletedProcess[str]"]
+
+README = Path(__file__).parents[2] / "README.md"
 
 EVERYTHING = ("--config", "base", "--config", "big", "--config", "ablations", "--config", "variants")
 
@@ -80,6 +83,14 @@ def test_several_configs_as_one_table(told: Callable[..., str]) -> None:
         assert any(line.startswith(word) for line in legend.splitlines()), word
 
 
+def test_the_readme_shows_what_is_printed(told: Callable[..., str]) -> None:
+    shown = README.read_text("utf-8").split("## What a model costs")[1].split("\n## ")[0]
+    command, details, more, table = re.findall(r"```(?:bash|text)\n(.*?)```", shown, flags=re.DOTALL)
+    assert details == told(*command.split()[2:])
+    whole = told(*more.split()[2:]).splitlines()
+    assert [line for line in table.splitlines() if line not in whole] == []
+
+
 def test_numbers_stand_under_each_other(told: Callable[..., str]) -> None:
     text = told(*EVERYTHING)
     assert max(map(len, text.splitlines())) <= 125
@@ -114,7 +125,7 @@ def test_json_tells_all(told: Callable[..., str]) -> None:
         assert set(operations["parts"]) == set(base["parameters"]["parts"])
         assert operations["forward"] == sum(operations["parts"].values())
         assert operations["forward_and_backward"] == 3 * operations["forward"]
-    assert base["update"] == {"micro_batches": 8, "source_tokens": 25_000, "target_tokens": 25_000}
+    assert base["update"] == {"micro_batches": 8, "passes": 1, "source_tokens": 25_000, "target_tokens": 25_000}
     both = sum(base[f"operations_per_{side}_token"]["forward_and_backward"] for side in ("source", "target"))
     assert base["training"]["operations"] == 2_500_000_000 * both
     for memory in base["memory_bytes"].values():
@@ -139,9 +150,23 @@ def test_set_applies_to_all(told: Callable[..., str]) -> None:
     found = json.loads(told(*arguments, "--set", "training.update_tokens=10000", "--set", "vocabulary.size=1000"))
     for description in found:
         # as many micro-batches of 3,125 as fit
-        assert description["update"] == {"micro_batches": 3, "source_tokens": 9375, "target_tokens": 9375}
+        assert description["update"] == {"micro_batches": 3, "passes": 1, "source_tokens": 9375, "target_tokens": 9375}
         assert description["parameters"]["parts"]["embedding"] == 512_000
         assert description["paper"] is None
+
+
+def test_what_training_adds_is_told(told: Callable[..., str]) -> None:
+    plain, more = (
+        json.loads(told("--config", "base", "--format", "json", *extra))[0]
+        for extra in ((), ("--set", "training.rdrop=5", "--set", "training.optimizer.average=0.999"))
+    )
+    assert more["training"]["operations"] == 2 * plain["training"]["operations"]
+    assert more["memory_bytes"]["training"]["average"] == plain["memory_bytes"]["training"]["weights"]
+    assert more["memory_bytes"]["training"]["activations"] > 2 * plain["memory_bytes"]["training"]["activations"]
+    text = told("--config", "base", "--set", "training.rdrop=5", "--set", "training.optimizer.average=0.999")
+    assert "8 x 3,125, each passed through the model twice (R-Drop)\n" in text
+    assert "moments 505 MB, average 252 MB, activations" in text
+    assert "32,000 + 32,000 pieces\n" in told("--config", "variants/separate_vocabularies")
 
 
 def test_no_sentence_is_longer_than_training_allows(told: Callable[..., str]) -> None:

@@ -68,6 +68,7 @@ def test_help_lists_the_commands_and_imports_nothing_heavy() -> None:
         "translate",
         "evaluate",
         "average",
+        "describe",
         "report",
     ]
     imported = set(done.stderr.split())

@@ -42,6 +42,12 @@ VARIANTS: dict[str, dict[str, object]] = {
     "grouped_query": {"model.key_value_heads": 2},
     "untied": {"model.tied_embeddings": "none"},
     "tied_decoder": {"model.tied_embeddings": "decoder"},
+    "separate_vocabularies": {
+        "data.folder": "data/wmt14_en_de_separate",
+        "vocabulary.shared": False,
+        "vocabulary.size": 32_000,
+        "model.tied_embeddings": "decoder",
+    },
     "deep_encoder": {"model.encoder_layers": 20, "model.norm_placement": "pre"},
     "deep_shallow": {"model.encoder_layers": 12, "model.decoder_layers": 1},
     "modern": {"model.norm": "rms", "model.norm_placement": "pre", "model.positions": "rotary"} | WIDE_SWIGLU,

@@ -37,7 +37,10 @@ VARIANTS: list[dict[str, object]] = [
     {"dropout": 0.0},
     {"attention_dropout": 0.2},
     {"attention_dropout": 0.2, "positions": "alibi"},
-    *({"feedforward_dropout": 0.2, "feedforward": kind} for kind in ("relu", "gelu", "swiglu", "experts")),
+    {"feedforward_dropout": 0.2, "feedforward": "relu"},
+    {"feedforward_dropout": 0.2, "feedforward": "gelu"},
+    {"feedforward_dropout": 0.2, "feedforward": "swiglu"},
+    {"feedforward_dropout": 0.2, "feedforward": "experts"},
 ]
 
 

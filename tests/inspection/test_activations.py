@@ -17,13 +17,14 @@ TOLERANCE = 0.01
 """Left out are the masks, numbers of buckets and the like: a few bytes a token."""
 
 PIECES = 120
+PLAIN = schema.Training()
 
 
-def kept_by_torch(model: schema.Model, shape: Shape, precision: str) -> int:
+def kept_by_torch(model: schema.Model, shape: Shape, training: schema.Training = PLAIN) -> int:
     """Bytes of all storages that automatic differentiation keeps, each once, without the model's own."""
     torch.manual_seed(1)
     draw = np.random.default_rng(1)
-    loss = TranslationLoss(Transformer(model, PIECES), 0.1)
+    loss = TranslationLoss(Transformer(model, PIECES), 0.1, training.rdrop)
     sides = [
         [draw.integers(4, PIECES, length - 1) for _ in range(shape.sentences)] for length in (shape.source, shape.target)
     ]
@@ -36,35 +37,54 @@ def kept_by_torch(model: schema.Model, shape: Shape, precision: str) -> int:
         kept[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage()
         return tensor
 
-    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor), arithmetic(torch.device("cpu"), precision):
+    with (
+        torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor),
+        arithmetic(torch.device("cpu"), training.precision),
+    ):
         value, _ = loss(batch)
     assert value.requires_grad
     return sum(storage.nbytes() for address, storage in kept.items() if address not in own)
 
 
-def counted(model: schema.Model, shape: Shape, precision: str) -> int:
-    return count_activations(model, shape, PIECES, precision, count_parameters(model, PIECES, PIECES))
+def counted(model: schema.Model, shape: Shape, training: schema.Training = PLAIN) -> int:
+    return count_activations(model, training, shape, PIECES, count_parameters(model, PIECES, PIECES))
 
 
 def test_they_are_those_that_torch_keeps(model: schema.Model) -> None:
     shape = Shape(sentences=10, source=24, target=19)
-    assert counted(model, shape, "float32") == pytest.approx(kept_by_torch(model, shape, "float32"), rel=TOLERANCE)
+    assert counted(model, shape) == pytest.approx(kept_by_torch(model, shape), rel=TOLERANCE)
 
 
 @pytest.mark.filterwarnings("ignore:Mismatch dtype between input and weight")  # torch has no fused RMSNorm for the two
 def test_in_bfloat16_too(model: schema.Model) -> None:
+    shape, training = Shape(sentences=10, source=24, target=19), schema.Training(precision="bfloat16")
+    assert counted(model, shape, training) == pytest.approx(kept_by_torch(model, shape, training), rel=TOLERANCE)
+
+
+@pytest.mark.parametrize(
+    "training",
+    [
+        schema.Training(precision="float16"),
+        schema.Training(rdrop=5.0),
+        schema.Training(rdrop=5.0, precision="bfloat16"),
+        schema.Training(label_smoothing=0.0),
+    ],
+    ids=["float16", "rdrop", "rdrop-bfloat16", "unsmoothed"],
+)
+def test_however_it_is_trained(training: schema.Training) -> None:
     shape = Shape(sentences=10, source=24, target=19)
-    assert counted(model, shape, "bfloat16") == pytest.approx(kept_by_torch(model, shape, "bfloat16"), rel=TOLERANCE)
+    model = schema.Model(d_model=32, d_ff=80, heads=4)
+    assert counted(model, shape, training) == pytest.approx(kept_by_torch(model, shape, training), rel=TOLERANCE)
 
 
 @pytest.mark.parametrize("shape", [Shape(40, 6, 9), Shape(2, 90, 70), Shape(2, 40, 200)], ids=str)
 @pytest.mark.parametrize("positions", ["sinusoidal", "alibi", "relative"])
 def test_whatever_the_lengths(shape: Shape, positions: str) -> None:
     model = schema.Model.model_validate({"d_model": 32, "d_ff": 80, "heads": 4, "positions": positions})
-    assert counted(model, shape, "float32") == pytest.approx(kept_by_torch(model, shape, "float32"), rel=TOLERANCE)
+    assert counted(model, shape) == pytest.approx(kept_by_torch(model, shape), rel=TOLERANCE)
 
 
 def test_wider_models_and_more_layers() -> None:
     shape = Shape(4, 30, 30)
     model = schema.Model(d_model=128, d_ff=512, heads=8, encoder_layers=5, decoder_layers=4, norm_placement="pre")
-    assert counted(model, shape, "float32") == pytest.approx(kept_by_torch(model, shape, "float32"), rel=0.002)
+    assert counted(model, shape) == pytest.approx(kept_by_torch(model, shape), rel=0.002)

@@ -10,14 +10,18 @@ from mtkit.inspection.activations import Shape, count_activations
 from mtkit.inspection.memory import decoding_memory, training_memory
 from mtkit.inspection.parameters import Parameters, count_parameters
 from mtkit.model.transformer import Transformer
-from mtkit.training.optimization import build_optimizer, moments, step
+from mtkit.training.optimization import Optimization
 
 PIECES = 50
 SOURCE = 9
 BEAM, LONGEST = 2, 13
 
 
-def small(precision: str = "float32", **model: object) -> schema.Config:
+Options = dict[str, object]
+
+
+def small(model: Options, precision: str = "float32", optimizer: Options | None = None) -> schema.Config:
+    """One that fits four sentences of SOURCE tokens into a batch of decoding."""
     sections = {
         "model": {"d_model": 16, "d_ff": 24, "heads": 4, "encoder_layers": 2, "decoder_layers": 3} | model,
         "decoding": {
@@ -27,7 +31,7 @@ def small(precision: str = "float32", **model: object) -> schema.Config:
             "max_length_constant": LONGEST - SOURCE + 1,
             "precision": precision,
         },
-        "training": {"micro_batch_tokens": 100, "precision": precision},
+        "training": {"micro_batch_tokens": 100, "precision": precision, "optimizer": optimizer or {}},
     }
     return schema.Config.model_validate(sections)
 
@@ -41,29 +45,41 @@ def size(*tensors: torch.Tensor) -> int:
     return sum(tensor.nbytes for tensor in tensors)
 
 
-@pytest.mark.parametrize("options", [{}, {"feedforward": "experts"}, {"tied_embeddings": "none"}], ids=str)
-def test_weights_gradients_and_moments_are_those_of_a_real_step(options: dict[str, object]) -> None:
-    config = small(**options)
+@pytest.mark.parametrize(
+    ("optimizer", "options"),
+    [
+        ({}, {}),
+        ({}, {"feedforward": "experts"}),
+        ({}, {"tied_embeddings": "none"}),
+        ({"average": 0.9}, {}),
+        ({"kind": "schedule_free"}, {}),
+    ],
+    ids=str,
+)
+def test_weights_gradients_and_moments_are_those_of_a_real_step(optimizer: Options, options: Options) -> None:
+    config = small(options, optimizer=optimizer)
     model = Transformer(config.model, PIECES)
-    optimizer = build_optimizer(model, config.training.optimizer)
+    optimization = Optimization(model, config.training.optimizer)
     found = training_memory(config, parameters(config), PIECES, SOURCE)
     for weight in model.parameters():
         weight.grad = torch.zeros_like(weight)
     assert found.weights == size(*model.parameters())
     assert found.gradients == size(*(weight.grad for weight in model.parameters() if weight.grad is not None))
-    step(optimizer, model, 1e-3, 0.0)
-    held = {name: moment for name, moment in moments(optimizer, model).items() if not name.endswith("/step")}
-    assert found.moments == size(*held.values())
-    assert found.total == found.weights + found.gradients + found.moments + found.activations
+    optimization.step(1, 1e-3)
+    held = {name: tensor for name, tensor in optimization.state().items() if tensor.dim() and not name.endswith("/raw")}
+    assert found.moments + found.average == size(*held.values())
+    assert bool(found.average) == ("average" in optimizer)
+    parts = (found.weights, found.gradients, found.moments, found.average, found.activations)
+    assert found.total == sum(parts)
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_activations_are_those_of_one_micro_batch(precision: str) -> None:
-    config = small(precision)
+    config = small({}, precision)
     counted = parameters(config)
     found = training_memory(config, counted, PIECES, SOURCE)
     shape = Shape(100 // SOURCE, SOURCE, SOURCE)
-    assert found.activations == count_activations(config.model, shape, PIECES, precision, counted)
+    assert found.activations == count_activations(config.model, config.training, shape, PIECES, counted)
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
@@ -78,9 +94,9 @@ def test_activations_are_those_of_one_micro_batch(precision: str) -> None:
     ],
     ids=str,
 )
-def test_the_cache_is_that_of_real_decoding(options: dict[str, object], precision: str) -> None:
+def test_the_cache_is_that_of_real_decoding(options: Options, precision: str) -> None:
     """As many sentences as fit into a batch, each with its beam, to the last token allowed."""
-    config = small(precision, **options)
+    config = small(options, precision)
     stepper = Stepper([Transformer(config.model, PIECES)], torch.device("cpu"), precision)
     with stepper.running():
         state = stepper.begin([[5] * (SOURCE - 1)] * 4)
@@ -98,7 +114,7 @@ def test_the_cache_is_that_of_real_decoding(options: dict[str, object], precisio
 
 
 def test_bfloat16_keeps_a_copy_of_the_matrices() -> None:
-    single, half = small("float32"), small("bfloat16")
+    single, half = small({}), small({}, "bfloat16")
     counted = parameters(single)
     more = [decoding_memory(config, counted, PIECES, SOURCE).weights for config in (single, half)]
     assert more[1] - more[0] == 2 * counted.linear

@@ -15,7 +15,7 @@ from mtkit.checkpoint import Run, State, create_run
 from mtkit.config.loader import dump_config, override_config
 from mtkit.config.schema import Config
 from mtkit.config.schema import Vocabulary as VocabularyOptions
-from mtkit.data.vocabulary import Vocabulary, learn_vocabulary
+from mtkit.data.vocabularies import Vocabularies, learn_vocabularies
 from mtkit.inspection import report
 from mtkit.model.transformer import Transformer, parameter_count
 from mtkit.support.errors import UserError
@@ -80,20 +80,20 @@ RECORDS = [
 
 
 @pytest.fixture(scope="module")
-def vocabulary() -> Vocabulary:
-    return learn_vocabulary({"bako": 9, "timu": 8}, VocabularyOptions(size=400, soft_limit=True))
+def vocabularies() -> Vocabularies:
+    return learn_vocabularies([{"bako": 9, "timu": 8}], VocabularyOptions(size=400, soft_limit=True))
 
 
 Make = Callable[..., Run]
 
 
 @pytest.fixture
-def make(tmp_path: Path, vocabulary: Vocabulary) -> Make:
+def make(tmp_path: Path, vocabularies: Vocabularies) -> Make:
     """make(records, *options, ending="", provenance=...): a run of which metrics.jsonl says so much."""
 
     def call(records: list[Record], *options: str, ending: str = "", provenance: Record = PROVENANCE) -> Run:
         config = override_config(Config(), [*OPTIONS, *options])
-        run = create_run(tmp_path / "runs" / "a <run> & more", config, vocabulary, provenance)
+        run = create_run(tmp_path / "runs" / "a <run> & more", config, vocabularies, provenance)
         if records or ending:
             (run.folder / "metrics.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records) + ending)
         return run
@@ -175,7 +175,7 @@ def test_it_can_be_listened_to(make: Make) -> None:
     )
 
 
-def test_the_head(make: Make, vocabulary: Vocabulary) -> None:
+def test_the_head(make: Make, vocabularies: Vocabularies) -> None:
     run = make(RECORDS)
     whole, told = page(run), head(run)
     assert text(whole.find(".//h1")) == "a <run> & more"
@@ -184,7 +184,7 @@ def test_the_head(make: Make, vocabulary: Vocabulary) -> None:
     assert told["Best validation"] == f"25.00 BLEU at update 400 {SIGNATURE}"
     assert told["Time"].startswith("2m30s 2m00s training, 0m30s validation; 90,000 target tokens, 750 tokens/s")
     assert told["Time"].endswith("begun 2026-03-01 20:15")
-    weights = parameter_count(Transformer(run.config().model, len(vocabulary)))
+    weights = parameter_count(Transformer(run.config().model, len(vocabularies.target)))
     assert f"{weights:,}; 2 + 1 layers, d_model 8, d_ff 8, 1 heads" in told["Model"]
     assert told["Data"] == (
         "lawn en → de 29,000 training pairs; SHA-256 of the source abababababab, of the target cdcdcdcdcdcd"

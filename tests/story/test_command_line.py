@@ -89,8 +89,8 @@ def test_the_options_of_a_command(name: str) -> None:
     }
     assert choices == {key: words for key, words in CHOICES.items() if key[0] == name}
     required = {spelling for spelling, parameter in found.items() if parameter.required}
-    needed = {"average": {"RUN"}, "report": {"RUN"}}
-    assert required == needed.get(name, {"--config"} if name in ("prepare", "train", "describe") else set())
+    needed = {"prepare": "--config", "train": "--config", "describe": "--config", "average": "RUN", "report": "RUN"}
+    assert required == ({needed[name]} if name in needed else set())
 
 
 @pytest.mark.parametrize("name", shipped_configs())

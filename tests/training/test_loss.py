@@ -200,3 +200,15 @@ def test_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch, rows: int) -> No
     assert torch.allclose(torch.stack(seen), torch.stack(whole), rtol=0, atol=1e-12)
     for ours, theirs in zip(torch.autograd.grad(seen[0], (hidden, weight)), expected, strict=True):
         assert torch.allclose(ours, theirs, rtol=0, atol=1e-12)
+
+
+def test_without_gradients_none_are_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Validation needs the value alone, a third of the work."""
+    hidden, weight, target = inputs(7, 5, 11)
+    expected = smoothed_loss(hidden, weight, target, 0.1)
+    monkeypatch.setattr(torch, "mm", None)
+    with torch.no_grad():
+        seen = smoothed_loss(hidden, weight, target, 0.1)
+    assert torch.equal(torch.stack(seen), torch.stack(expected).detach())
+    with pytest.raises(TypeError):
+        smoothed_loss(hidden, weight, target, 0.1)
