@@ -1,11 +1,15 @@
-"""What the benchmarks share: a corpus of made-up words, peak memory, one JSON line on stdout."""
+"""What the benchmarks share: a corpus of made-up words, commands that are measured, peak memory, one JSON line on stdout."""
 
 import json
+import os
 import platform
 import resource
+import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 
@@ -18,18 +22,52 @@ def zipf_words(count: int, random: np.random.Generator) -> list[str]:
     return ["".join(random.choice(list(LETTERS), size=length)) for length in lengths]
 
 
-def write_zipf_corpus(folder: Path, pairs: int, words_a_line: int = 25, seed: int = 1) -> None:
-    """train.en and train.de with `pairs` lines of words whose frequencies follow Zipf's law, and 200 for validation."""
+def write_zipf_corpus(folder: Path, pairs: int, words_a_line: int = 25, seed: int = 1, alike: bool = False) -> None:
+    """train.en and train.de with `pairs` lines of words whose frequencies follow Zipf's law, and 200 for validation.
+
+    The two sides of a pair have lengths of their own or, if `alike`, the same one: a translation's is like its source's.
+    """
     random = np.random.default_rng(seed)
     vocabulary = np.array(zipf_words(50_000, random))
     folder.mkdir(parents=True, exist_ok=True)
     for split, lines in (("train", pairs), ("validation", 200)):
         for language in ("en", "de"):
-            lengths = random.poisson(words_a_line, size=lines).clip(1, 100)
+            if language == "en" or not alike:
+                lengths = random.poisson(words_a_line, size=lines).clip(1, 100)
             words = vocabulary[random.zipf(1.3, size=lengths.sum()) % len(vocabulary)]
             ends = np.cumsum(lengths)
             text = (" ".join(words[end - length : end]) for end, length in zip(ends, lengths, strict=True))
             (folder / f"{split}.{language}").write_text("".join(f"{line}\n" for line in text), encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class Speed:
+    """What a training run did after its start-up."""
+
+    target_tokens: int
+    seconds: float
+
+
+def fail(cause: str, log: str = "") -> NoReturn:
+    """The end of the log and the cause on stderr; exit code 1."""
+    sys.exit("\n".join([*(f"  | {line}" for line in log.splitlines()[-20:]), f"Error: {cause}"]))
+
+
+def run(name: str, command: Sequence[str | Path], threads: int = 1) -> str:
+    """All that the command printed, with so many threads, on the CPU. Ends the benchmark if the command fails.
+
+    Threads wait without spinning (OMP_WAIT_POLICY=PASSIVE): the cores may be shared.
+    """
+    settings = {"OMP_WAIT_POLICY": "PASSIVE", "OMP_NUM_THREADS": str(threads), "CUDA_VISIBLE_DEVICES": ""}
+    print(f"{name} …", file=sys.stderr)
+    environment, pipe = {**os.environ, **settings}, subprocess.PIPE
+    try:
+        done = subprocess.run(command, env=environment, stdout=pipe, stderr=subprocess.STDOUT, text=True, errors="replace")
+    except OSError as error:
+        fail(f"{name} cannot be started: {error}")
+    if done.returncode:
+        fail(f"{name} failed with exit code {done.returncode}", done.stdout)
+    return done.stdout
 
 
 def peak_memory_mb() -> float:
