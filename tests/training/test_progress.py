@@ -129,6 +129,14 @@ def test_what_came_after_the_checkpoint_is_forgotten(tmp_path: Path) -> None:
     assert [record["update"] for record in recorded(metrics)] == [1]
 
 
+@pytest.mark.parametrize("line", [b"3", b"{}", b'{"update": "x"}', b"[" * 100_000, b"\xff", b'{"update": 10, "lo'])
+def test_a_damaged_record_is_forgotten(tmp_path: Path, line: bytes) -> None:
+    metrics = tmp_path / "metrics.jsonl"
+    metrics.write_bytes(b'{"update": 10}\n' + line + b'\n{"update": 20}\n')
+    Progress(metrics, updates=100, done=20, leads=True).close()
+    assert recorded(metrics) == [{"update": 10}, {"update": 20}]
+
+
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [(0.4, "0m00s"), (65, "1m05s"), (3599.9, "59m59s"), (3600, "1h00m"), (7530, "2h05m"), (90_000, "25h00m")],
