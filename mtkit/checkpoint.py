@@ -10,10 +10,10 @@ sha256 of its other files, and nothing is pickled. Knows nothing of how training
 import fcntl
 import json
 import math
+import os
 import re
-import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -21,6 +21,7 @@ from typing import Any
 
 import safetensors.torch
 import torch
+from pydantic import TypeAdapter, ValidationError
 from safetensors import SafetensorError
 from torch import Tensor
 
@@ -29,12 +30,14 @@ from mtkit.config.schema import Config
 from mtkit.data.vocabularies import Vocabularies, shortened
 from mtkit.model.transformer import Transformer
 from mtkit.support.errors import UserError
-from mtkit.support.files import TEMPORARY, remove_folder, remove_leftovers, sha256, whole_folder, write_text
+from mtkit.support.files import TEMPORARY, remove_folder, remove_leftovers, sha256, whole_folder, write_text, writing
 
 FORMAT_VERSION = 1
 CONFIG, PROVENANCE, METRICS = "config.yaml", "provenance.json", "metrics.jsonl"
 LOCK = ".lock"
 CHECKPOINTS, MODEL, OPTIMIZER, STATE = "checkpoints", "model.safetensors", "optimizer.safetensors", "state.json"
+
+GO_ON = " and go on with --resume; the checkpoints before it are untouched"
 
 Tensors = Mapping[str, Tensor]
 
@@ -46,20 +49,33 @@ class State:
     step: int  # updates done
     loss: float | None = None  # mean negative log-likelihood of the validation target tokens, nats
     bleu: float | None = None  # sacreBLEU of the validation translation
+    measure: str = ""  # how the BLEU came about: numbers of different measures do not compare
     format_version: int = FORMAT_VERSION
     vocabulary: str = ""  # fingerprint of the vocabularies that the weights were learned with
     files: dict[str, str] = field(default_factory=dict)  # name -> sha256
     averaged: tuple[int, ...] = ()  # steps whose mean this is; empty for a checkpoint of training
 
     @property
-    def goodness(self) -> tuple[float, float]:
-        """Larger is better: BLEU where it was measured, else the loss."""
-        worst = float("-inf")
+    def validated(self) -> bool:
+        """Whether it has a score."""
+        return self.loss is not None or self.bleu is not None
 
-        def known(score: float | None) -> float:
-            return worst if score is None or math.isnan(score) else score
 
-        return known(self.bleu), known(None if self.loss is None else -self.loss)
+def goodness(states: Iterable[State]) -> Callable[[State], tuple[float, float, int]]:
+    """What to sort `states` by, the best last: BLEU if all that are validated have one of the same measure, else the loss.
+
+    So a change of how BLEU is measured, or whether, neither freezes the best nor sets it back. Of equals the newest wins.
+    """
+    measures = {(state.bleu is not None, state.measure) for state in states if state.validated}
+    by_bleu = len(measures) == 1 and all(measured for measured, _ in measures)
+
+    def known(score: float | None) -> float:
+        return float("-inf") if score is None or math.isnan(score) else score
+
+    def key(state: State) -> tuple[float, float, int]:
+        return known(state.bleu) if by_bleu else 0.0, known(None if state.loss is None else -state.loss), state.step
+
+    return key
 
 
 @dataclass(frozen=True)
@@ -124,9 +140,14 @@ class Run:
         """Where the run comes from, as `create_run` was told. UserError if that cannot be read."""
         file = self.folder / PROVENANCE
         try:
-            return dict(json.loads(file.read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError) as error:
-            raise UserError(f"{file}: missing or damaged ({error}): the run cannot go on without it") from None
+            return TypeAdapter(dict[str, Any]).validate_json(file.read_bytes())
+        except (OSError, ValidationError) as error:
+            raise UserError(f"{file}: missing or damaged ({_fault(error)}): the run cannot go on without it") from None
+
+    def describe(self, config: Config, provenance: Mapping[str, object]) -> None:
+        """Writes down what the run is and where it comes from."""
+        write_text(self.folder / PROVENANCE, json.dumps(provenance, indent=1, ensure_ascii=False) + "\n")
+        write_text(self.folder / CONFIG, dump_config(config))
 
     def checkpoints(self) -> list[Checkpoint]:
         """All complete checkpoints by step, oldest first. Whether their files are sound is not looked at."""
@@ -148,39 +169,32 @@ class Run:
         ranked = self.ranked()
         return ranked[-1] if ranked else self.latest()
 
-    def ranked(self) -> list[Checkpoint]:
-        """The validated checkpoints by score, the best last; of equals the newest is the better."""
-        scored = [found for found in self.checkpoints() if found.state.bleu is not None or found.state.loss is not None]
-        return sorted(scored, key=lambda found: (found.state.goodness, found.state.step))
+    def ranked(self, *, warn: bool = True) -> list[Checkpoint]:
+        """The validated checkpoints by `goodness`, the best last. One whose scores cannot be read is named on stderr."""
+        found = self.checkpoints()
+        scored = [checkpoint for checkpoint in found if checkpoint.state.validated]
+        for fault in [checkpoint.fault for checkpoint in found if checkpoint.fault and warn and scored]:
+            print(f"WARNING: {fault}: passed over", file=sys.stderr)
+        key = goodness(checkpoint.state for checkpoint in scored)
+        return sorted(scored, key=lambda checkpoint: key(checkpoint.state))
 
     def save(self, state: State, model: Tensors, optimizer: Tensors | None = None) -> Checkpoint:
         """Writes one checkpoint, whole or not at all. UserError with need and room if the disk is full."""
         parts = {MODEL: model} | ({OPTIMIZER: optimizer} if optimizer is not None else {})
         need = sum(tensor.numel() * tensor.element_size() for tensors in parts.values() for tensor in tensors.values())
-        self.checkpoint_folder.mkdir(parents=True, exist_ok=True)
         path = self.checkpoint_folder / f"step-{state.step:08d}"
-        try:
-            with whole_folder(path, replace=True) as folder:
-                for name, tensors in parts.items():
-                    contiguous = {key: tensor.detach().cpu().contiguous() for key, tensor in tensors.items()}
-                    safetensors.torch.save_file(contiguous, folder / name)
-                files = {name: sha256(folder / name) for name in parts}
-                complete = State(**(asdict(state) | {"files": files, "averaged": tuple(state.averaged)}))
-                (folder / STATE).write_text(json.dumps(asdict(complete), indent=1), encoding="utf-8")
-        except (OSError, SafetensorError) as error:
-            free = shutil.disk_usage(self.checkpoint_folder).free
-            if free < need + 2**20:
-                raise UserError(
-                    f"no space left to write {path} (need {need / 1e9:.2f} GB, free {free / 1e9:.2f} GB): "
-                    "earlier checkpoints are untouched; make room and go on with --resume"
-                ) from error
-            raise
+        with whole_folder(path, replace=True, cure=GO_ON, need=need) as folder:
+            for name, tensors in parts.items():
+                _write_tensors(tensors, folder / name)
+            files = {name: sha256(folder / name) for name in parts}
+            complete = State(**(asdict(state) | {"files": files, "averaged": tuple(state.averaged)}))
+            (folder / STATE).write_text(json.dumps(asdict(complete), indent=1), encoding="utf-8")
         return Checkpoint(path, complete)
 
     def thin(self, keep_last: int, keep_best: int) -> None:
         """Deletes all but the newest `keep_last` and the best `keep_best` checkpoints."""
         found = self.checkpoints()
-        best = self.ranked()[-keep_best:] if keep_best else []
+        best = self.ranked(warn=False)[-keep_best:] if keep_best else []
         keep = {checkpoint.folder for checkpoint in found[-keep_last:] + best}
         for checkpoint in found:
             if checkpoint.folder not in keep:
@@ -189,11 +203,9 @@ class Run:
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Held by the one process that writes; UserError if another one does. Clears what a killed one left behind."""
-        try:
+        with writing(self.folder, cure=" or take another --run"):
             self.folder.mkdir(parents=True, exist_ok=True)
             handle = (self.folder / LOCK).open("w")
-        except OSError as error:
-            raise UserError(f"{self.folder}: cannot be written to ({error.strerror}): take another --run") from None
         with handle:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -213,17 +225,37 @@ def _is_checkpoint(folder: Path) -> bool:
 def _read_checkpoint(folder: Path) -> Checkpoint:
     """What `folder` says of itself. UserError if a newer mtkit wrote it."""
     file = folder / STATE
+    step = int(folder.absolute().name.removeprefix("step-"))
     try:
-        values = json.loads(file.read_text(encoding="utf-8"))
-        version = values["format_version"]
-        if version > FORMAT_VERSION:
+        content = file.read_bytes()
+        version = TypeAdapter(dict[str, Any]).validate_json(content).get("format_version")
+        if isinstance(version, int) and version > FORMAT_VERSION:
             raise UserError(
                 f"{file}: written in format {version}, this mtkit reads up to {FORMAT_VERSION}: use a newer mtkit"
             )
-        return Checkpoint(folder, State(**(values | {"averaged": tuple(values["averaged"])})))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        step = int(folder.absolute().name.removeprefix("step-"))
-        return Checkpoint(folder, State(step), fault=f"{file}: damaged ({error})")
+        state = TypeAdapter(State).validate_json(content, strict=True)
+    except (OSError, ValidationError) as error:
+        return Checkpoint(folder, State(step), fault=f"{file}: damaged ({_fault(error)})")
+    fault = f"is of step {state.step}" if state.step != step else "" if MODEL in state.files else f"names no {MODEL}"
+    return Checkpoint(folder, State(step), f"{file}: damaged ({fault})") if fault else Checkpoint(folder, state)
+
+
+def _fault(error: OSError | ValidationError) -> str:
+    """What is wrong with a file of ours, on one line."""
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    first = error.errors(include_url=False, include_context=False)[0]
+    return ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
+
+
+def _write_tensors(tensors: Tensors, file: Path) -> None:
+    """A safetensors file. Tensors may share or skip memory. OSError if it cannot be written."""
+    try:
+        safetensors.torch.save_file({key: tensor.detach().cpu().contiguous() for key, tensor in tensors.items()}, file)
+    except SafetensorError as error:
+        if found := re.search(r"os error (\d+)", str(error)):  # it tells of the system's errors in words only
+            raise OSError(int(found[1]), os.strerror(int(found[1])), file) from error
+        raise
 
 
 def open_run(path: str | Path) -> Run:
@@ -239,9 +271,9 @@ def create_run(folder: Path, config: Config, vocabularies: Vocabularies, provena
     assert config.vocabulary.shared == vocabularies.shared, "the config says how to read them"
     folder.mkdir(parents=True, exist_ok=True)
     vocabularies.save(folder)
-    write_text(folder / PROVENANCE, json.dumps(provenance, indent=1, ensure_ascii=False) + "\n")
-    write_text(folder / CONFIG, dump_config(config))  # last: a folder with it is a run
-    return Run(folder)
+    run = Run(folder)
+    run.describe(config, provenance)  # last: a folder with a config is a run
+    return run
 
 
 def newest_run(root: str | Path = "runs") -> Path:

@@ -62,7 +62,7 @@ def peer_versions(python: Path) -> str:
 
 def write_for_peer(data: PreparedData, folder: Path) -> None:
     """What mtkit trains on as text for eole: one pair a line in pieces, and the vocabulary in order."""
-    pieces, pairs = data.vocabulary().pieces, data.pairs("train")
+    pieces, pairs = data.vocabularies().target.pieces, data.pairs("train")
     (folder / "pieces.txt").write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8")
     for side, tokens in (("source", pairs.source), ("target", pairs.target)):
         lines = (" ".join(pieces[token] for token in tokens(i)) for i in range(len(pairs)))
@@ -73,7 +73,7 @@ def eole_speed(
     python: Path, data: PreparedData, model: Mapping[str, float], tokens: int, precision: str, updates: int, threads: int
 ) -> Speed:
     """One run of `eole train` with the same model and optimisation in eole's words."""
-    folder, pieces = data.folder.parent, data.vocabulary().pieces
+    folder, pieces = data.folder.parent, data.vocabularies().target.pieces
     text = {"path_src": str(folder / "pieces.source"), "path_tgt": str(folder / "pieces.target"), "transforms": []}
     vocabulary = {"src_vocab": str(folder / "pieces.txt"), "src_vocab_size": len(pieces), "vocab_size_multiple": 1}
     specials = {name: pieces[token] for name, token in SPECIALS.items()}

@@ -1,17 +1,17 @@
 """The run folder: whole or not at all, named when damaged, free of pickle, refused when it does not fit (R6, R8, R9, V9)."""
 
-import errno
 import json
 import os
 import re
 import shutil
 import subprocess
-from collections import namedtuple
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from safetensors import SafetensorError
 
 from mtkit import checkpoint
 from mtkit.checkpoint import Run, State
@@ -43,10 +43,10 @@ def run(tmp_path: Path, vocabularies: Vocabularies) -> Run:
 
 @pytest.fixture
 def save(run: Run, vocabularies: Vocabularies, model: Transformer) -> Callable[..., checkpoint.Checkpoint]:
-    """save(step, bleu=..., loss=...): a checkpoint whose moments are full of its step."""
+    """save(step, bleu=..., loss=..., measure=...): a checkpoint whose moments are full of its step."""
 
-    def call(step: int, *, loss: float | None = None, bleu: float | None = None) -> checkpoint.Checkpoint:
-        state = State(step, loss, bleu, vocabulary=vocabularies.fingerprint)
+    def call(step: int, *, loss: float | None = None, bleu: float | None = None, measure: str = "") -> checkpoint.Checkpoint:
+        state = State(step, loss, bleu, measure, vocabulary=vocabularies.fingerprint)
         moments = {"embedding/step": torch.tensor(float(step)), "embedding/mean": torch.full((3, 2), float(step))}
         return run.save(state, model.state_dict(), moments)
 
@@ -126,15 +126,35 @@ def test_the_best_is_that_of_the_best_score(run: Run, save: Save) -> None:
     assert best is not None
     assert latest is not None
     assert (best.state.step, latest.state.step) == (2, 3)
-    save(4, bleu=9.0, loss=9.0)  # BLEU, where there is one, decides
-    save(5, bleu=9.0, loss=8.0)
-    save(6, bleu=9.0, loss=8.0)  # the newest of equals
-    save(7, bleu=8.0, loss=1.0)
-    best = run.best()
-    assert best is not None
-    assert best.state.step == 6
-    assert checkpoint.load_model(run.folder, CPU).step == 6
-    assert checkpoint.load_model(run.checkpoint_folder / "step-00000002", CPU).step == 2
+    assert checkpoint.load_model(run.folder, CPU).step == 2
+    assert checkpoint.load_model(run.checkpoint_folder / "step-00000001", CPU).step == 1
+
+
+def ranked(run: Run) -> list[int]:
+    return [found.state.step for found in run.ranked()]
+
+
+def test_bleu_decides_where_all_have_it_and_it_was_measured_alike(run: Run, save: Save) -> None:
+    save(4, bleu=9.0, loss=9.0, measure="beam 4")
+    save(5, bleu=9.0, loss=8.0, measure="beam 4")
+    save(6, bleu=9.0, loss=8.0, measure="beam 4")  # the newest of equals
+    save(7, bleu=8.0, loss=1.0, measure="beam 4")
+    save(8)  # not validated
+    assert ranked(run) == [7, 4, 5, 6]
+
+
+@pytest.mark.parametrize("later", [{"bleu": 30.0, "measure": "beam 1"}, {}])
+def test_the_loss_decides_between_scores_of_different_kinds(run: Run, save: Save, later: dict[str, Any]) -> None:
+    """Turning BLEU off, or measuring it otherwise, neither freezes the best nor sets it back."""
+    save(1, loss=5.0, bleu=20.0, measure="beam 4")
+    save(2, loss=4.0, bleu=10.0, measure="beam 4")
+    assert ranked(run) == [2, 1]
+    save(3, loss=4.5, **later)
+    assert ranked(run) == [1, 3, 2]
+    save(4, loss=3.0, **later)
+    assert ranked(run)[-1] == 4
+    run.thin(keep_last=1, keep_best=2)
+    assert ranked(run) == [2, 4]
 
 
 def test_without_scores_the_best_is_the_latest(run: Run, save: Save) -> None:
@@ -193,7 +213,27 @@ def test_damaged_weights_are_refused_and_lost_moments_do_not_matter_to_a_model(r
         checkpoint.load_model(run.folder, CPU)
 
 
-@pytest.mark.parametrize("content", [b"", b'{"step": 2, "form', b"[]", b"{}", b'{"format_version": "1"}', b"\xff"])
+DAMAGED = (
+    b"",
+    b'{"step": 2, "form',
+    b"[]",
+    b"{}",
+    b"\xff",
+    b"[" * 100_000,
+    b'{"step": 2, "format_version": "1"}',
+    b'{"step": "x"}',
+    b'{"step": 2.5}',
+    b'{"step": true}',
+    b'{"step": 2, "files": 3}',
+    b'{"step": 2, "files": {"model.safetensors": 3}}',
+    b'{"step": 2, "loss": "low"}',
+    b'{"step": 2, "averaged": 1}',
+    b'{"step": 2, "files": {}}',
+    b'{"step": 3, "files": {"model.safetensors": "0"}}',
+)
+
+
+@pytest.mark.parametrize("content", DAMAGED, ids=lambda content: content[:50])
 def test_a_damaged_state_is_named_and_the_checkpoint_before_it_taken(
     run: Run, save: Save, content: bytes, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -209,6 +249,14 @@ def test_a_damaged_state_is_named_and_the_checkpoint_before_it_taken(
         checkpoint.load_model(file.parent, CPU)
     with pytest.raises(UserError, match=rf"^{file}: damaged .*: use another checkpoint of the run$"):
         run.checkpoints()[1].model_tensors()
+    assert run.best() == latest
+    save(1, loss=5.0)
+    capsys.readouterr()
+    assert run.best() == run.checkpoints()[0]
+    (told,) = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(rf"WARNING: {file}: damaged \(.*\): passed over", told)
+    run.thin(keep_last=2, keep_best=1)
+    assert capsys.readouterr().err == ""
     save(2)  # going on mends it
     latest = run.latest()
     assert latest is not None
@@ -241,21 +289,22 @@ def test_weights_that_do_not_fit_are_named(run: Run, save: Save) -> None:
         checkpoint.load_model(run.folder, CPU)
 
 
-def test_a_full_disk_costs_nothing(run: Run, save: Save, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("code", "message"), [(28, "No space left on device"), (27, "File too large")])
+def test_a_full_disk_costs_nothing(run: Run, save: Save, monkeypatch: pytest.MonkeyPatch, code: int, message: str) -> None:
     save(1)
 
     def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        raise SafetensorError(f"Error while serializing: I/O error: {message} (os error {code})")
 
-    usage = namedtuple("usage", "total used free")
-    with monkeypatch.context() as patch:
-        patch.setattr("safetensors.torch.save_file", full)
-        patch.setattr("shutil.disk_usage", lambda path: usage(10**9, 10**9, 0))
-        with pytest.raises(UserError, match=r"^no space left to write .*step-00000002 \(need 0\.00 GB, free 0\.00 GB\): "):
-            save(2)
-        patch.setattr("shutil.disk_usage", lambda path: usage(10**12, 0, 10**12))
-        with pytest.raises(OSError, match="No space left"):  # not for want of room: not the user's to mend
-            save(2)
+    monkeypatch.setattr("safetensors.torch.save_file", full)
+    with pytest.raises(UserError) as caught:
+        save(2)
+    room = r"; need [\d.]+ kB, free [\d.]+ \w+" if code == 28 else ""
+    assert re.fullmatch(
+        rf"{run.checkpoint_folder}/step-00000002: cannot be written \({message}{room}\): .+ "
+        r"and go on with --resume; the checkpoints before it are untouched",
+        str(caught.value),
+    )
     assert [path.name for path in run.checkpoint_folder.iterdir()] == ["step-00000001"]
     assert run.checkpoints()[0].damage() is None
 
@@ -343,7 +392,7 @@ def test_training_cannot_go_on_from_weights_alone(run: Run) -> None:
         run.save(State(4), {"w": torch.zeros(1)}).optimizer_tensors()
 
 
-@pytest.mark.parametrize("content", [None, "{", "3"])
+@pytest.mark.parametrize("content", [None, "{", "3", "[]", '[["seed", 1]]', "[" * 100_000, "\0"])
 def test_a_damaged_provenance_is_named(run: Run, content: str | None) -> None:
     file = run.folder / "provenance.json"
     file.unlink() if content is None else file.write_text(content)
@@ -351,6 +400,10 @@ def test_a_damaged_provenance_is_named(run: Run, content: str | None) -> None:
         run.provenance()
 
 
-def test_a_loss_that_is_no_number_is_never_the_best() -> None:
-    assert State(20, loss=float("nan")).goodness < State(10, loss=4.0).goodness
-    assert State(20, loss=1.0, bleu=float("nan")).goodness < State(10, loss=4.0, bleu=0.1).goodness
+def test_a_loss_that_is_no_number_is_never_the_best(run: Run, save: Save) -> None:
+    save(10, loss=4.0)
+    save(20, loss=float("nan"))
+    assert ranked(run) == [20, 10]
+    save(10, loss=4.0, bleu=0.1)
+    save(20, loss=1.0, bleu=float("nan"))
+    assert ranked(run) == [20, 10]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from mtkit.checkpoint import LoadedModel
     from mtkit.config.schema import Config
+    from mtkit.data.folder import PreparedData
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,7 @@ def _systems(
     for path in models or [str(newest_run())]:
         loaded = load_model(path, place)
         config = override_config(loaded.config, overrides)
-        material = _material(config, test_set, source, references)
+        material = _material(config, test_set, source, references, loaded.folder)
         click.echo(
             f"{loaded.folder}, update {loaded.step}: translating {material.label}, {len(material.references[0])} lines",
             err=True,
@@ -143,8 +144,10 @@ def _systems(
     return found
 
 
-def _material(config: "Config", test_set: str | None, source: str | None, references: Sequence[str]) -> _Material:
-    """The files given, the named test set, or the test text of the prepared data."""
+def _material(
+    config: "Config", test_set: str | None, source: str | None, references: Sequence[str], run: Path | None = None
+) -> _Material:
+    """The files given, the named test set, or the test text of the prepared data of `run`."""
     from mtkit.data.folder import PreparedData
     from mtkit.evaluation.test_sets import TEST_SETS, load_test_set
     from mtkit.support.lines import read_lines
@@ -163,15 +166,35 @@ def _material(config: "Config", test_set: str | None, source: str | None, refere
         return _Material(named.label, named.source, named.references, [name] * len(named.references))
     prepared = PreparedData.open(data.folder)
     paths = [prepared.text_path("test", language) for language in (data.source_language, data.target_language)]
-    return _Material(
-        f"test of {prepared.folder.resolve().name}", read_lines(paths[0]), [read_lines(paths[1])], [str(paths[1])]
+    label = _test_label(prepared, run)
+    return _Material(label, read_lines(paths[0]), [read_lines(paths[1])], [str(paths[1])])
+
+
+def _test_label(prepared: "PreparedData", run: Path | None) -> str:
+    """What to call the test text of `prepared`. With a warning and its fingerprints in it, if `run` began beside another.
+
+    No error: the score is right, and to score a run on other text is nothing wrong. But it must not go by the same name.
+    """
+    from mtkit.checkpoint import Run
+    from mtkit.training.provenance import text_fingerprints
+
+    label = f"test of {prepared.folder.resolve().name}"
+    before = Run(run).provenance().get("test") if run else None
+    now = text_fingerprints(prepared, "test")
+    if before in (None, now) or not now:
+        return label
+    click.echo(
+        f"WARNING: {prepared.folder}: its test text is not the one that {run} began beside "
+        f"(the run has {before}, now {now}): scores of the two do not compare",
+        err=True,
     )
+    return f"{label}, source {now['source_sha256'][:8]} target {now['target_sha256'][:8]}"
 
 
 def _translated(loaded: "LoadedModel", config: "Config", material: _Material, device: "torch.device") -> list[str]:
     """The material's source as the model translates it, with a bar on a terminal; also kept in the run folder."""
     from mtkit.decoding.translator import Translator
-    from mtkit.support.files import write_text
+    from mtkit.support.files import write_text, writing
     from mtkit.support.progress import shown
 
     assert material.source is not None, "a model is only evaluated on material with a source"
@@ -182,10 +205,11 @@ def _translated(loaded: "LoadedModel", config: "Config", material: _Material, de
         loaded.folder / "translations" / f"{_file_name(material.label)}.step-{loaded.step:08d}.{config.data.target_language}"
     )
     try:
-        kept.parent.mkdir(exist_ok=True)
+        with writing(kept):
+            kept.parent.mkdir(exist_ok=True)
         write_text(kept, "".join(f"{line}\n" for line in lines))
         click.echo(f"kept the translation in {kept}", err=True)
-    except OSError as error:  # such as a model of somebody else's: the scores are worth having all the same
+    except UserError as error:  # such as a model of somebody else's: the scores are worth having all the same
         click.echo(f"WARNING: the translation could not be kept: {error}", err=True)
     return lines
 

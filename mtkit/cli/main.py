@@ -12,14 +12,17 @@ import io
 import os
 import platform
 import select
+import signal
 import sys
 import traceback
+from pathlib import Path
 
 import click
 
 import mtkit
 from mtkit.cli.options import Session, debug_option
 from mtkit.support.errors import UserError
+from mtkit.support.job import is_shared, may_speak
 
 COMMANDS: dict[str, tuple[str, str, str]] = {
     "prepare": ("mtkit.cli.prepare", "prepare", "Turn parallel text into a vocabulary and numbered sentence pairs."),
@@ -102,40 +105,64 @@ def main() -> int:
     _speak_utf8()
     session = Session()
     try:
-        code = _run(sys.argv[1:] or ["--help"], session)
-        if sys.stdout is not None:
-            sys.stdout.flush()
-        return code
-    except UserError as error:
-        return _failed(2, str(error))
-    except click.UsageError as error:
-        where = error.ctx.command_path if error.ctx else "mtkit"
-        return _failed(2, f"{error.format_message()} See '{where} --help'.")
-    except click.ClickException as error:
-        return _failed(2, error.format_message())
+        return _run(sys.argv[1:] or ["--help"], session)
     except (click.Abort, KeyboardInterrupt):
-        _say("Interrupted.")
+        if not is_shared():  # else the launcher tells
+            _say("Interrupted.")
         return 130
     except Exception as error:  # noqa: BLE001 - the last stop before the user
-        if isinstance(error, BrokenPipeError) and _reader_is_gone():
-            return 0  # `mtkit translate | head` got all it asked for
-        if session.debug:
-            _say(traceback.format_exc())
-        told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        hint = "" if session.debug else "\nrun again with --debug for the traceback"
-        return _failed(1, f"internal failure: {told}{hint}")
+        return _told(error, session)
     finally:
         _drop_unwritable()
 
 
 def _run(arguments: list[str], session: Session) -> int:
     """What click's own main does, but for one thing: that one takes every broken pipe for a reader that has gone."""
+    before = signal.getsignal(signal.SIGINT)
     try:
+        if before is not signal.SIG_IGN:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         with cli.make_context("mtkit", arguments, obj=session) as context:
             cli.invoke(context)
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except click.exceptions.Exit as done:
         return done.exit_code
+    finally:
+        signal.signal(signal.SIGINT, before)
     return 0
+
+
+def _told(error: Exception, session: Session) -> int:
+    """Says what went wrong, if it is this process's to say; returns the exit code."""
+    if isinstance(error, BrokenPipeError) and _reader_is_gone():
+        return 0  # `mtkit translate | head` got all it asked for
+    error = _of_stdout(error)
+    if isinstance(error, click.UsageError):
+        where = error.ctx.command_path if error.ctx else "mtkit"
+        code, told = 2, f"{error.format_message()} See '{where} --help'."
+    elif isinstance(error, click.ClickException):
+        code, told = 2, error.format_message()
+    elif isinstance(error, UserError):
+        code, told = 2, str(error)
+    else:
+        hint = "" if session.debug else "\nrun again with --debug for the traceback"
+        kind = type(error).__name__
+        code, told = 1, f"internal failure: {f'{kind}: {error}' if str(error) else kind}{hint}"
+    if may_speak(error):
+        if code == 1 and session.debug:
+            _say(traceback.format_exc())
+        _say(f"Error: {told}")
+    return code
+
+
+def _of_stdout(error: Exception) -> Exception:
+    """A full disk that none of our own files has met is that of stdout, and the user's to mend."""
+    from mtkit.support.files import NO_ROOM, UnwritableError
+
+    if isinstance(error, OSError) and error.filename is None and error.errno in NO_ROOM:
+        return UnwritableError(Path("stdout"), os.strerror(error.errno), NO_ROOM[error.errno], " where it is sent to")
+    return error
 
 
 def _speak_utf8() -> None:
@@ -144,11 +171,6 @@ def _speak_utf8() -> None:
         sys.stdout.reconfigure(encoding="utf-8")
     if isinstance(sys.stderr, io.TextIOWrapper):
         sys.stderr.reconfigure(encoding="utf-8", errors="backslashreplace")
-
-
-def _failed(code: int, message: str) -> int:
-    _say(f"Error: {message}")
-    return code
 
 
 def _say(message: str) -> None:

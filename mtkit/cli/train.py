@@ -2,11 +2,20 @@
 
 import os
 import sys
+import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from mtkit.cli.options import config_option, debug_option, device_option, set_option
+from mtkit.support.job import all_done, anybody_spoke, goes_on, is_shared, note_begun, note_done
+
+if TYPE_CHECKING:
+    import torch
+
+    from mtkit.config.schema import Config
+    from mtkit.data.folder import PreparedData
 
 
 @click.command()
@@ -58,23 +67,44 @@ def train(
     settings = load_config(config, overrides)
     name = config_name(config)
     prepared = PreparedData.open(data or Path(settings.data.folder or Path("data") / name))
-    # The run's own config names the folder that was used: evaluate finds the test text there.
-    settings = settings.model_copy(update={"data": settings.data.model_copy(update={"folder": str(prepared.folder)})})
+    # The run's own config names the folder that was used, from wherever one looks: evaluate finds the test text there.
+    where = {"folder": str(prepared.folder.absolute())}
+    settings = settings.model_copy(update={"data": settings.data.model_copy(update=where)})
     place = resolve(device)
     if devices > 1 and "WORLD_SIZE" not in os.environ:
         _launch(devices)
         return
+
+    def share() -> None:
+        _share(settings, prepared, place, run or Path("runs") / name, init_from, resume=resume)
+
+    if is_shared():
+        from torch.distributed.elastic.multiprocessing.errors import record
+
+        record(share)()  # torchrun shows what it records of the process that failed first
+    else:
+        share()
+
+
+def _share(
+    settings: "Config", data: "PreparedData", place: "torch.device", run: Path, init_from: str | None, *, resume: bool
+) -> None:
+    """This process's share of the training."""
+    from mtkit.support.device import resolve
     from mtkit.support.distributed import processes
     from mtkit.training.trainer import Trainer
 
     with processes(place.type) as group:
         if place.type == "cuda" and group.count > 1:
             place = resolve(f"cuda:{group.local_rank}")
-        trainer = Trainer(settings, prepared, place, group)
+        trainer = Trainer(settings, data, place, group)
         if init_from is not None:  # a checkpoint to resume from replaces these weights
             trainer.start_from(Path(init_from))
-        with trainer.open(run or Path("runs") / name, resume=resume) as opened:
+        restarted = group.any(goes_on(), place)
+        with trainer.open(run, resume=resume or restarted) as opened:
+            note_begun()
             trainer.run(opened)
+    note_done()
 
 
 def _launch(devices: int) -> None:
@@ -89,21 +119,22 @@ def _launch(devices: int) -> None:
     os.environ.setdefault("OMP_NUM_THREADS", str(threads))  # the launcher would set 1
     for name in ("torch.distributed.elastic", "torch.distributed.elastic.agent.server.api"):
         logging.getLogger(name).setLevel(logging.CRITICAL)  # the processes tell what is wrong
-    command = [
-        "--standalone",
-        "--nproc_per_node",
-        str(devices),
-        "-m",
-        "--",
-        "mtkit",
-        *sys.argv[1:],
-    ]  # or --run is taken for the launcher's
-    try:
-        launcher.run(launcher.parse_args(command))  # type: ignore[no-untyped-call]
-    except SignalException:
-        return  # the processes have got it too, and stopped after their update
-    except ChildFailedError as failed:
-        rank, failure = failed.get_first_failure()
-        if failure.exitcode < 0:
-            raise RuntimeError(f"process {rank} was ended by signal {-failure.exitcode}: out of memory, perhaps") from None
-        click.get_current_context().exit(failure.exitcode)
+    with tempfile.TemporaryDirectory(prefix="mtkit-", ignore_cleanup_errors=True) as logs:
+        options = ["--standalone", "--nproc_per_node", str(devices), "--log_dir", logs, "-m"]
+        command = [*options, "--", "mtkit", *sys.argv[1:]]  # after the --, or --run is taken for the launcher's
+        try:
+            launcher.run(launcher.parse_args(command))  # type: ignore[no-untyped-call]
+        except SignalException:  # the processes have got it too
+            if not all_done(Path(logs), devices):
+                raise KeyboardInterrupt from None
+        except ChildFailedError as failed:
+            rank, failure = failed.get_first_failure()
+            if failure.exitcode < 0:
+                raise RuntimeError(
+                    f"process {rank} was ended by signal {-failure.exitcode}: out of memory, perhaps"
+                ) from None
+            if failure.exitcode == 130:
+                raise KeyboardInterrupt from None
+            if not anybody_spoke(Path(logs)):
+                raise RuntimeError(f"process {rank} failed: {failure.message}") from None
+            click.get_current_context().exit(failure.exitcode)

@@ -157,13 +157,13 @@ class _Lines:
 @contextlib.contextmanager
 def _opened(output: str) -> Iterator[BinaryIO]:
     """Where translations go. A file appears once the block ends well; a device or a pipe cannot but be written to."""
-    from mtkit.support.files import whole_file
+    from mtkit.support.files import whole_file, writing
 
     path = Path(output)
     if output == STREAM:
         yield sys.stdout.buffer
     elif path.exists() and not path.is_file():
-        with path.open("wb") as stream:
+        with writing(path), path.open("wb") as stream:
             yield stream
     else:
         with whole_file(path) as stream:

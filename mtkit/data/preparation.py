@@ -23,7 +23,7 @@ from mtkit.data.folder import FORMAT_VERSION, REPORT, PartReport, Report, SplitR
 from mtkit.data.vocabularies import Vocabularies, learn_vocabularies, shortened
 from mtkit.data.vocabulary import LARGEST_WORD, UNK
 from mtkit.support.errors import UserError
-from mtkit.support.files import sha256, whole_folder
+from mtkit.support.files import clear_leftovers, sha256, whole_folder
 from mtkit.support.lines import raw_lines
 from mtkit.support.progress import shown
 
@@ -42,7 +42,7 @@ def prepare(config: Config, output: Path, *, workers: int = 1, overwrite: bool =
     """
     _check_output(output, overwrite)
     corpora = open_corpora(config.data)
-    with whole_folder(output, replace=overwrite) as folder:
+    with whole_folder(output, replace=overwrite, cure=" or give another --output") as folder:
         words: list[Counter[str]] = [Counter() for _ in range(1 if config.vocabulary.shared else 2)]  # one a vocabulary
         cleaned = {split: _Split(config, corpora[split], folder) for split in reversed(SPLITS) if split in corpora}
         for split in cleaned.values():
@@ -68,6 +68,7 @@ def prepare(config: Config, output: Path, *, workers: int = 1, overwrite: bool =
 
 def _check_output(output: Path, overwrite: bool) -> None:
     """UserError if something stands at `output` that must not be replaced."""
+    clear_leftovers(output)  # what stands there may have been moved aside
     if output.is_dir():
         if not any(output.iterdir()):
             return

@@ -19,6 +19,7 @@ import sentencepiece
 
 from mtkit.config import schema
 from mtkit.support.errors import UserError
+from mtkit.support.files import writing
 
 PAD, BOS, EOS, UNK = 0, 1, 2, 3
 
@@ -168,7 +169,7 @@ def learn_vocabulary(word_counts: Mapping[str, int], config: schema.Vocabulary, 
     pieces than `vocabulary.size` (unless `vocabulary.soft_limit`) or more characters than it has room for.
     """
     model = io.BytesIO()
-    with tempfile.TemporaryDirectory() as folder:
+    with writing(tempfile.gettempdir(), cure=" or set TMPDIR"), tempfile.TemporaryDirectory() as folder:
         # The model stores the name of this file: a name of fixed length can be overwritten below.
         name = "rules.tsv"
         rules = f"{folder}{'/' * (200 - len(folder) - len(name))}{name}"

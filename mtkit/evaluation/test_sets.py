@@ -20,7 +20,7 @@ from sacrebleu.dataset import DATASETS
 from sacrebleu.utils import SACREBLEU_DIR, get_reference_files, get_source_file
 
 from mtkit.support.errors import UserError
-from mtkit.support.files import sha256, write_text
+from mtkit.support.files import sha256, write_text, writing
 from mtkit.support.lines import read_lines
 
 SACREBLEU_NAMES: Mapping[str, str] = {"newstest2014": "wmt14/full", "newstest2014-filtered": "wmt14"}
@@ -143,7 +143,8 @@ def _fetch(name: str, sacrebleu_name: str, pair: str, folder: Path) -> list[list
 
 def _keep(texts: list[list[str]], record: Path, sacrebleu_name: str) -> None:
     """Writes the texts and, last, the record that makes them count: what a killed process left has none."""
-    record.parent.mkdir(parents=True, exist_ok=True)
+    with writing(record.parent):
+        record.parent.mkdir(parents=True, exist_ok=True)
     paths = _text_paths(record, len(texts))
     for path, lines in zip(paths, texts, strict=True):
         write_text(path, "".join(f"{line}\n" for line in lines))

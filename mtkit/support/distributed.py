@@ -4,6 +4,7 @@ Comes in: torchrun's environment variables. Goes out: who this process is, and t
 """
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,6 +12,11 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
+
+from mtkit.support.job import PeerLostError
+
+LOST_PEER = re.compile(r"gloo|NCCL|Connection (closed|reset|refused)|Broken pipe", re.IGNORECASE)
+"""How torch's collectives say that another process has gone."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +61,10 @@ class Processes:
 
 @contextmanager
 def processes(device_type: str) -> Iterator[Processes]:
-    """Joins the processes that torchrun started (nccl between GPUs, gloo between CPUs); leaves them at the end."""
+    """Joins the processes that torchrun started (nccl between GPUs, gloo between CPUs); leaves them at the end.
+
+    PeerLostError if a collective fails because another process has gone.
+    """
     count = int(os.environ.get("WORLD_SIZE", "1"))
     if count == 1:
         yield Processes()
@@ -63,8 +72,15 @@ def processes(device_type: str) -> Iterator[Processes]:
     local_rank = int(os.environ.get("LOCAL_RANK", "0"))
     if device_type == "cuda":
         torch.cuda.set_device(local_rank)  # nccl's collectives run on the current device
-    dist.init_process_group("nccl" if device_type == "cuda" else "gloo")
+    store, rank, _ = next(dist.rendezvous("env://"))  # type: ignore[attr-defined]
+    if os.environ.get("GROUP_WORLD_SIZE") == "1":  # each machine counts its own restarts
+        # The launcher's store still holds the addresses of the processes that died before a restart.
+        store = dist.PrefixStore(f"attempt {os.environ['TORCHELASTIC_RESTART_COUNT']}", store)  # type: ignore[attr-defined]
+    dist.init_process_group("nccl" if device_type == "cuda" else "gloo", store=store, rank=rank, world_size=count)
     try:
         yield Processes(dist.get_rank(), count, local_rank)
-    finally:
-        dist.destroy_process_group()
+    except RuntimeError as error:
+        if LOST_PEER.search(str(error)):
+            raise PeerLostError(f"another process of the job has gone ({error})") from error
+        raise
+    dist.destroy_process_group()  # not after a failure: leaving together means waiting for the others

@@ -1,5 +1,6 @@
 """Several checkpoints of a run to one model: the mean of their weights (Vaswani et al. 2017, section 6.1)."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -29,28 +30,27 @@ def choose(run: Run, *, last: int = 0, best: int = 0, steps: Sequence[int] = ())
 
 
 def average(run: Run, checkpoints: Sequence[Checkpoint], output: Path) -> Run:
-    """Writes a run folder `output` whose one checkpoint holds the mean weights, summed in float64 in the order of steps."""
+    """Writes a run folder `output` whose one checkpoint holds the mean weights, summed in float64 in the order of steps.
+
+    Its provenance is that of `run`, and that it is an average.
+    """
     if output.exists():
         raise UserError(f"{output}: exists already: delete it, or name another folder with --output")
-    try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"{output}: cannot be made ({error.strerror}): name another folder with --output") from None
     vocabularies = run.vocabularies()
-    sums: dict[str, torch.Tensor] = {}
-    kinds: dict[str, torch.dtype] = {}
-    for checkpoint in checkpoints:
-        check_vocabulary(checkpoint, vocabularies, run.folder)
-        tensors = checkpoint.model_tensors()
-        if sums and {name: tensor.shape for name, tensor in tensors.items()} != {n: t.shape for n, t in sums.items()}:
-            raise UserError(f"{checkpoint.folder}: its weights have other shapes than those of {checkpoints[0].folder}")
-        for name, tensor in tensors.items():
-            kinds[name] = tensor.dtype
-            sums[name] = sums[name] + tensor.double() if name in sums else tensor.double()
-    means = {name: (total / len(checkpoints)).to(kinds[name]) for name, total in sums.items()}
-    steps = tuple(checkpoint.state.step for checkpoint in checkpoints)
-    origin = {"averaged_from": str(run.folder), "steps": list(steps)}
-    with whole_folder(output) as folder:
+    with whole_folder(output, cure=" or name another folder with --output") as folder:
+        sums: dict[str, torch.Tensor] = {}
+        kinds: dict[str, torch.dtype] = {}
+        for checkpoint in checkpoints:
+            check_vocabulary(checkpoint, vocabularies, run.folder)
+            tensors = checkpoint.model_tensors()
+            if sums and {name: tensor.shape for name, tensor in tensors.items()} != {n: t.shape for n, t in sums.items()}:
+                raise UserError(f"{checkpoint.folder}: its weights have other shapes than those of {checkpoints[0].folder}")
+            for name, tensor in tensors.items():
+                kinds[name] = tensor.dtype
+                sums[name] = sums[name] + tensor.double() if name in sums else tensor.double()
+        means = {name: (total / len(checkpoints)).to(kinds[name]) for name, total in sums.items()}
+        steps = tuple(checkpoint.state.step for checkpoint in checkpoints)
+        origin = run.provenance() | {"averaged_from": str(run.folder), "steps": list(steps), "averaged_by": sys.argv}
         made = create_run(folder, run.config(), vocabularies, origin)
         made.save(State(max(steps), vocabulary=checkpoints[0].state.vocabulary, averaged=steps), means)
     return Run(output)

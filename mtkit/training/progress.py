@@ -10,8 +10,9 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from mtkit.checkpoint import GO_ON
 from mtkit.metrics import Sample
-from mtkit.support.files import write_text
+from mtkit.support.files import whole_file, writing
 from mtkit.support.progress import duration
 
 SLOW_FEED = 0.2
@@ -122,7 +123,7 @@ class Progress:
                 name: None if isinstance(value, float) and not math.isfinite(value) else value
                 for name, value in values.items()
             }
-            with self._metrics.open("a", encoding="utf-8") as stream:
+            with writing(self._metrics, cure=GO_ON), self._metrics.open("a", encoding="utf-8") as stream:
                 stream.write(json.dumps(told) + "\n")
 
 
@@ -131,10 +132,11 @@ def _forget_after(metrics: Path, update: int) -> None:
     if not metrics.exists():
         return
     kept = []
-    for line in metrics.read_text(encoding="utf-8").split("\n"):
+    for line in metrics.read_bytes().split(b"\n"):
         try:
             if json.loads(line)["update"] <= update:
-                kept.append(line + "\n")
-        except ValueError:
+                kept.append(line + b"\n")
+        except (ValueError, KeyError, TypeError, RecursionError):
             continue  # the line that was being written when the run was killed
-    write_text(metrics, "".join(kept))
+    with whole_file(metrics, cure=GO_ON) as stream:
+        stream.write(b"".join(kept))

@@ -11,6 +11,7 @@ import sys
 import time
 import warnings
 from collections.abc import Generator, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 
@@ -18,23 +19,22 @@ import torch
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from mtkit.checkpoint import CONFIG, LOCK, METRICS, Run, State, check_vocabulary, create_run, find_checkpoint, load_weights
+from mtkit.checkpoint import METRICS, Run, State, check_vocabulary, create_run, find_checkpoint, goodness, load_weights
 from mtkit.config.schema import Config
 from mtkit.data.folder import PreparedData
 from mtkit.model.transformer import Transformer, parameter_count
 from mtkit.support.device import arithmetic
 from mtkit.support.distributed import Processes
-from mtkit.support.errors import UserError
+from mtkit.support.files import bytes_text
 from mtkit.training.feed import Feed, Update, refuse_longer
 from mtkit.training.loss import TranslationLoss
 from mtkit.training.optimization import Optimization
 from mtkit.training.progress import Progress, Window
-from mtkit.training.provenance import check_same_data, check_same_run, check_sharing, provenance
+from mtkit.training.provenance import provenance
+from mtkit.training.resumption import check_same_data, check_same_run, check_sharing, holds_run, record_changes
 from mtkit.training.schedule import learning_rate
+from mtkit.training.skipping import Skipping
 from mtkit.training.validation import ALIKE, Findings, Validator
-
-PATIENCE_WITH_INFINITY = 20
-"""Updates in a row that may be skipped for a gradient that is not finite."""
 
 
 class Trainer:
@@ -55,9 +55,7 @@ class Trainer:
             refuse_longer(data.pairs(split), split, self._model.longest)
         self._optimization = self._new_optimization()
         self._done = 0  # updates
-        self._scores = State(0)  # the latest validation's
-        self._best = self._scores.goodness  # of any validation
-        self._skipped = 0  # updates in a row
+        self._validated: list[State] = []  # the scores so far, oldest first
         self._stop_signal = 0
 
     def start_from(self, path: Path) -> None:
@@ -73,14 +71,9 @@ class Trainer:
     @contextlib.contextmanager
     def open(self, folder: Path, *, resume: bool) -> Iterator[Run]:
         """The run folder, locked: made new, or taken up where its newest sound checkpoint stands."""
-        exists = (folder / CONFIG).is_file()
-        leftovers = [path for path in folder.iterdir() if path.name != LOCK] if folder.is_dir() else []
-        if exists and not resume:
-            raise UserError(f"{folder}: there is a run in it: go on with it by --resume, or take another folder with --run")
+        exists = holds_run(folder, resume=resume)
         if resume and not exists:
-            raise UserError(f"{folder.absolute()}: no run to resume: leave --resume out to begin one")
-        if leftovers and not exists:
-            raise UserError(f"{folder}: is not empty and holds no run: take another folder with --run")
+            self._say(f"{folder}: its start had failed before there was a run, beginning again")
         self._processes.wait()  # nobody writes before everybody has looked
         run = Run(folder)
         with run.lock() if self._processes.leads else contextlib.nullcontext():
@@ -89,6 +82,9 @@ class Trainer:
             elif self._processes.leads:
                 create_run(folder, self._config, self._vocabularies, provenance(self._config, self._data))
             self._processes.wait()
+            if exists and self._processes.leads:
+                for line in record_changes(run, self._config, self._done):
+                    self._say(line)
             yield run
 
     def _resume(self, run: Run) -> None:
@@ -103,9 +99,12 @@ class Trainer:
         check_same_data(run, self._data)
         load_weights(self._model, checkpoint)
         self._optimization.load(saved)
-        self._done, self._scores = checkpoint.state.step, checkpoint.state
-        self._best = max(found.state.goodness for found in run.checkpoints() if found.state.step <= self._done)
+        self._done = checkpoint.state.step
+        states = [found.state for found in run.checkpoints() if found.state.step <= self._done]
+        self._validated = [state for state in states if state.validated]
         self._say(f"resumed {checkpoint.folder} at update {self._done}")
+        if any(state.measure != self._validator.measure for state in self._validated):
+            self._say("BLEU is not measured as it was: while checkpoints from before are kept, the lowest loss is the best")
 
     def run(self, run: Run) -> None:
         """Trains to the last update, or to the signal that ends it early; either way the last checkpoint is written."""
@@ -126,15 +125,23 @@ class Trainer:
             self._loop(run, progress, wrapped, feed)
 
     def _loop(self, run: Run, progress: Progress, module: nn.Module, feed: Generator[Update]) -> None:
+        skipping, validation_due, checkpoint_due = Skipping(run), False, False
         window, sums = Window(), torch.zeros(2, device=self._device)
         while self._done < self._training.updates:
             update = next(feed)
-            sums += self._learn(update, module, window, progress)
+            learnt, norm = self._learn(update, module, window)
+            sums += learnt
             self._done = number = update.number
             progress.advance()
-            stopping = self._processes.any(self._stop_signal != 0, self._device)
+            if warning := skipping.note(number, norm):
+                progress.say(warning)
+            # After a skipped update nothing is saved, scored or ended: that waits for the next one that is applied.
             last = number == self._training.updates
-            saving = stopping or last or number % self._training.checkpoints.interval == 0
+            settled = last or not skipping.row
+            stopping = self._processes.any(self._stop_signal != 0, self._device) and settled
+            validation_due |= last or number % self._training.validation.interval == 0
+            checkpoint_due |= last or number % self._training.checkpoints.interval == 0
+            saving = stopping or (checkpoint_due and settled)
             if saving or number % self._training.log_interval == 0:
                 # A window ends with each checkpoint, so that the figures of a resumed run are those of one never stopped.
                 loss, nll = self._processes.sum(sums.tolist(), self._device)
@@ -142,18 +149,26 @@ class Trainer:
                 progress.training(number, update.epoch, loss, nll, rate, window)
                 window, sums = Window(), torch.zeros(2, device=self._device)
             aside = time.perf_counter()
-            if not stopping and (last or number % self._training.validation.interval == 0):
-                self._validate(progress)
+            applied = number - skipping.row
+            if validation_due and settled and not stopping:
+                validation_due = False
+                self._validate(applied, progress)
             if saving:
-                self._save(run)
+                checkpoint_due = False
+                self._save(applied, run, skipping)
             window.aside += time.perf_counter() - aside
             if stopping:
                 progress.say(f"stopped by a signal at update {number}; go on with --resume")
                 return
+        if skipping.row:
+            progress.say(f"WARNING: no update after {self._done - skipping.row} was applied")
         progress.say(f"trained {self._done} updates; the model is in {run.folder}")
 
-    def _learn(self, update: Update, module: nn.Module, window: Window, progress: Progress) -> torch.Tensor:
-        """One optimiser update. Returns the sums of loss and negative log-likelihood over this process's tokens."""
+    def _learn(self, update: Update, module: nn.Module, window: Window) -> tuple[torch.Tensor, float]:
+        """One optimiser update, which is skipped if its loss or gradient is not finite: then the returned norm is not.
+
+        Returns the sums of loss and negative log-likelihood over this process's tokens, and the norm of the gradient.
+        """
         sums = torch.zeros(2, device=self._device)
         # DistributedDataParallel averages gradients over processes; the sum law wants their sum over all tokens.
         scale = self._processes.count / update.target_tokens
@@ -164,37 +179,27 @@ class Trainer:
             with alone:
                 with arithmetic(self._device, self._training.precision):
                     loss, nll = module(micro_batch.batch)
-                self._optimization.scaled(loss * (micro_batch.weight * scale)).backward()  # type: ignore[no-untyped-call]
+                # A loss that is not finite makes its gradient so, which the exchange of gradients tells to all processes.
+                whole = loss * (micro_batch.weight * scale + loss.detach() * 0.0)
+                self._optimization.scaled(whole).backward()  # type: ignore[no-untyped-call]
             sums += torch.stack([loss.detach(), nll.detach()]) * micro_batch.weight
         rate = learning_rate(update.number, self._training, self._config.model.d_model)
         norm = self._optimization.step(update.number, rate)
-        self._note_infinity(norm, update.number, progress)
         window.tokens += update.target_tokens
         window.updates += 1
         window.waited += update.waited
         window.gradient_norm += norm if math.isfinite(norm) else 0.0
-        return sums
+        return sums, norm
 
-    def _note_infinity(self, norm: float, update: int, progress: Progress) -> None:
-        if math.isfinite(norm):
-            self._skipped = 0
-            return
-        self._skipped += 1
-        progress.say(f"WARNING: update {update} skipped: its gradient is not finite (harmless if rare)")
-        if self._skipped >= PATIENCE_WITH_INFINITY:
-            raise RuntimeError(
-                f"the gradient was not finite for {self._skipped} updates in a row, up to update {update}: try a lower "
-                "learning rate or a longer warm-up; the checkpoints written so far are sound"
-            )
-
-    def _validate(self, progress: Progress) -> None:
+    def _validate(self, applied: int, progress: Progress) -> None:
+        """Looks at the model, which is that after update `applied`."""
         begin = time.perf_counter()
         with self._optimization.evaluating():
             findings: Findings = self._validator(self._model)
         bleu = findings.bleu.value if findings.bleu else None
-        scores = State(self._done, loss=findings.loss, bleu=bleu)
-        best = scores.goodness > self._best
-        self._scores, self._best = scores, max(self._best, scores.goodness)
+        scores = State(applied, loss=findings.loss, bleu=bleu, measure=self._validator.measure)
+        self._validated.append(scores)
+        best = max(self._validated, key=goodness(self._validated)) is scores
         signature = f"{findings.bleu.signature} | {findings.bleu.test_set}" if findings.bleu else ""
         seconds = time.perf_counter() - begin
         progress.validation(self._done, findings.loss, bleu, signature, seconds, best, findings.samples)
@@ -208,15 +213,15 @@ class Trainer:
                 "or the warm-up too short for it"
             )
 
-    def _save(self, run: Run) -> None:
+    def _save(self, applied: int, run: Run, skipping: Skipping) -> None:
+        """Writes the checkpoint of update `applied`. RuntimeError if the weights are not finite, or it is none."""
+        if not applied:
+            raise skipping.failure(f"none of {self._done} updates could be applied")
+        if not all(bool(weight.isfinite().all()) for weight in self._model.parameters()):
+            raise skipping.failure(f"the weights after update {applied} are not finite")
         if self._processes.leads:
-            fresh = self._scores.step == self._done
-            state = State(
-                self._done,
-                loss=self._scores.loss if fresh else None,
-                bleu=self._scores.bleu if fresh else None,
-                vocabulary=self._vocabularies.fingerprint,
-            )
+            found = next((scores for scores in self._validated[-1:] if scores.step == applied), State(applied))
+            state = replace(found, vocabulary=self._vocabularies.fingerprint)
             moments = self._optimization.state()
             with self._optimization.evaluating():
                 run.save(state, self._model.state_dict(), moments)
@@ -247,7 +252,7 @@ class Trainer:
         self._say(
             f"{self._device} x {self._processes.count} | {weights / 1e6:.1f} M weights | {training.precision} | "
             f"update = {per_update} micro-batches of {training.micro_batch_tokens} tokens on each side | "
-            f"{run.folder} will need up to {kept * 12 * weights / 1e9:.1f} GB"
+            f"{run.folder} will need up to {bytes_text(kept * 12 * weights)}"
         )
 
     def _say(self, text: str) -> None:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
+import sacrebleu
 import torch
 
 from mtkit.config.schema import Config
@@ -46,6 +47,8 @@ class Validator:
         self._source = read_lines(data.text_path("validation", report.source_language))[:lines]
         self._reference = read_lines(data.text_path("validation", report.target_language))[:lines]
         self._label = f"validation, {len(self._source)} lines"
+        self.measure = _measure(config, len(self._source)) if config.training.validation.bleu else ""
+        """All that the BLEU of a model depends on besides its weights and the text; empty if there is none."""
 
     def __call__(self, model: Transformer) -> Findings:
         """The findings for `model`, the same in all processes."""
@@ -89,6 +92,12 @@ class Validator:
         for rank, share in enumerate(shares):
             translations[rank :: self._processes.count] = share
         return translations
+
+
+def _measure(config: Config, lines: int) -> str:
+    decoding = config.decoding.model_dump(exclude={"n_best", "batch_tokens", "buffer"})
+    parts = {"sacrebleu": sacrebleu.__version__, "lines": lines, "lowercase": config.evaluation.lowercase} | decoding
+    return ", ".join(f"{name} {value}" for name, value in parts.items())
 
 
 @contextmanager

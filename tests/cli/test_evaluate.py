@@ -1,5 +1,6 @@
 """`mtkit evaluate` as a user meets it: models and files, signed scores, and what does not go together (E1, E2, E3, E6)."""
 
+import hashlib
 import json
 import re
 import shutil
@@ -57,6 +58,26 @@ def test_the_newest_run_on_the_test_text_of_its_data(evaluate: Call, home: Path)
     assert f"BLEU = {sacrebleu.corpus_bleu(lines, [reference]).score:.2f} " in bleu
     again = evaluate("--hypothesis", str(kept), "--reference", "test.de")
     assert again.stdout.splitlines()[1].split(" | ")[0] == bleu.split(" | ")[0]
+
+
+@pytest.mark.parametrize("side", ["en", "de"])
+def test_another_test_text_is_told_and_goes_by_another_name(
+    evaluate: Call, mtkit: Callable[..., Done], home: Path, side: str
+) -> None:
+    assert mtkit(home, "average", "runs/toy").returncode == 0
+    assert "WARNING" not in evaluate("--model", "runs/toy-average").stderr
+    file = home / "data" / "toy" / f"test.{side}"
+    file.write_text(file.read_text().replace("bako", "timu"))
+    digests = [hashlib.sha256((home / "data" / "toy" / f"test.{each}").read_bytes()).hexdigest() for each in ("en", "de")]
+    label = f"test of toy, source {digests[0][:8]} target {digests[1][:8]}"
+    for run in ("runs/toy", "runs/toy-average"):
+        done = evaluate("--model", run)
+        assert done.returncode == 0, done.stderr
+        warning = done.stderr.splitlines()[0]
+        assert warning.startswith(f"WARNING: data/toy: its test text is not the one that {run} began beside (the run has ")
+        assert all(digest in warning for digest in digests)
+        assert all(line.endswith(f" | {label}, 40 lines") for line in done.stdout.splitlines()[1:])
+    assert "WARNING" not in evaluate("--source", "test.en", "--reference", "test.de").stderr
 
 
 def test_json(evaluate: Call) -> None:

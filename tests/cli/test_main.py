@@ -1,5 +1,6 @@
 """The command line as such: help, versions, exit codes and what is said on which stream, with stand-in commands."""
 
+import importlib.metadata
 import os
 import subprocess
 import sys
@@ -156,6 +157,52 @@ def test_an_interruption_exits_130(exception: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "Interrupted.\n")
 
 
+INTERRUPTING = """
+import os, signal, sys
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == os.environ["INTERRUPTED_AT"]:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Finder())
+"""
+"""A `sitecustomize` that sends Ctrl-C when a module is about to be imported."""
+
+EARLY_MODULES = (
+    "mtkit.cli",
+    "mtkit.cli.main",
+    "click",
+    "mtkit.cli.options",
+    "mtkit.cli.train",
+    "mtkit.config.loader",
+    "torch",
+)
+
+
+@pytest.mark.parametrize("module", EARLY_MODULES)
+def test_an_interruption_may_come_early(module: str, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(INTERRUPTING)
+    path = f"{tmp_path}{os.pathsep}{ROOT}"
+    arguments = ["train", "--config", "base.yaml", "--data", str(tmp_path)]
+    for way in (("-m", "mtkit"), ("-c", "import sys; from mtkit.__main__ import main; sys.exit(main())")):
+        done = run(*arguments, program=way, INTERRUPTED_AT=module, PYTHONPATH=path)
+        assert (done.returncode, done.stdout, done.stderr) == (130, "", "Interrupted.\n")
+
+
+def test_an_interruption_that_is_to_be_ignored_is(tmp_path: Path) -> None:
+    """As in a background job of a shell script."""
+    (tmp_path / "sitecustomize.py").write_text(INTERRUPTING + "signal.signal(signal.SIGINT, signal.SIG_IGN)\n")
+    for module in EARLY_MODULES[:4]:
+        done = run("--help", INTERRUPTED_AT=module, PYTHONPATH=f"{tmp_path}{os.pathsep}{ROOT}")
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_command_is_what_is_installed() -> None:
+    (script,) = importlib.metadata.entry_points(group="console_scripts", name="mtkit")
+    assert script.value == "mtkit.__main__:main"
+
+
 def test_an_exit_code_of_the_command_is_kept() -> None:
     assert run("train", program=stand_in("click.get_current_context().exit(3)")).returncode == 3
     assert run("train", program=stand_in("return 3")).returncode == 0
@@ -196,9 +243,8 @@ def test_output_that_cannot_be_written_is_an_error_told_once(argument: str) -> N
         done = subprocess.run(
             command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=ENVIRONMENT, check=False
         )
-    assert done.returncode == 1
-    assert done.stderr.startswith("Error: internal failure: OSError: ")
-    assert done.stderr.count("\n") == 2
+    told = "Error: stdout: cannot be written (No space left on device): make room where it is sent to\n"
+    assert (done.returncode, done.stderr) == (2, told)
 
 
 @pytest.mark.parametrize(

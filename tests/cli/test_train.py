@@ -58,11 +58,11 @@ def test_the_folders_are_named_by_the_config(start: Call, home: Path) -> None:
     assert first.startswith("cpu x 1 | ")
     assert last == "trained 2 updates; the model is in runs/toy"
     assert [found.state.step for found in Run(home / "runs" / "toy").checkpoints()] == [1, 2]
-    assert Run(home / "runs" / "toy").config().data.folder == "data/toy"
+    assert Run(home / "runs" / "toy").config().data.folder == str(home / "data" / "toy"), "wherever one looks from"
     shutil.move(home / "data" / "toy", home / "elsewhere")
     done = start("--data", "elsewhere", "--run", "mine")
     assert done.returncode == 0, done.stderr
-    assert Run(home / "mine").config().data.folder == "elsewhere"
+    assert Run(home / "mine").config().data.folder == str(home / "elsewhere")
     assert json.loads((home / "mine" / "provenance.json").read_text())["command"][:2] == ["mtkit", "train"]
 
 
@@ -144,6 +144,77 @@ def launched(home: Path, *arguments: str) -> "subprocess.Popen[str]":
     return subprocess.Popen(
         command, cwd=home, env=environment, stderr=subprocess.PIPE, encoding="utf-8", start_new_session=True
     )
+
+
+def test_one_process_tells_of_a_users_mistake_and_the_job_ends(start: Call, home: Path) -> None:
+    """Only the first process finds the folder locked; the other one loses it in the middle of a collective."""
+    assert start().returncode == 0
+    run = Run(home / "runs" / "toy")
+    with run.lock():
+        process = launched(home, "--devices", "2", "--resume", *settings(*FEW))
+        _, told = process.communicate(timeout=100)
+    assert told == "Error: runs/toy: another mtkit is writing to it: wait for it or take another --run\n"
+    assert process.returncode == 2
+
+
+FAILING = """
+import os
+
+if os.environ.get("RANK") == "1" and os.environ["TORCHELASTIC_RESTART_COUNT"] == "0":
+    from mtkit.training.optimization import Optimization
+
+    real, done = Optimization.step, 0
+
+    def step(*arguments):
+        global done
+        done += 1
+        if done == 3:
+            if "KILLED" in os.environ:
+                os.kill(os.getpid(), 9)
+            raise ValueError("process 1 has a fault")
+        return real(*arguments)
+
+    Optimization.step = step
+"""
+"""A `sitecustomize` that makes the third update of process 1 fail, the first time."""
+
+
+def test_a_fault_of_one_process_is_told_once_and_a_restart_goes_on(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "faulty").mkdir()
+    (tmp_path / "faulty" / "sitecustomize.py").write_text(FAILING)
+    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "--max-restarts", "1"]
+    training = ["mtkit", "train", "--config", "toy.yaml", "--device", "cpu", *settings(*FEW, "training.updates=4")]
+    done = subprocess.run(
+        [sys.executable, *torchrun, "-m", "--", *training],
+        cwd=home,
+        env=os.environ | {"PYTHONPATH": f"{tmp_path / 'faulty'}{os.pathsep}{ROOT}"},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=200,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(re.findall(r"^Error: ", done.stderr, flags=re.MULTILINE)) == 1
+    assert "Error: internal failure: ValueError: process 1 has a fault\n" in done.stderr
+    assert "resumed runs/toy/checkpoints/step-00000002 at update 2\n" in done.stderr
+    assert done.stderr.splitlines()[-1] == "trained 4 updates; the model is in runs/toy"
+    assert [found.state.step for found in Run(home / "runs" / "toy").checkpoints()] == [1, 2, 3, 4]
+
+
+@pytest.mark.slow
+def test_a_killed_process_is_told_once(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "faulty").mkdir()
+    (tmp_path / "faulty" / "sitecustomize.py").write_text(FAILING)
+    monkeypatch.setenv("KILLED", "yes")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path / 'faulty'}{os.pathsep}{ROOT}")
+    command = [sys.executable, "-m", "mtkit", "train", "--config", "toy.yaml", "--device", "cpu", "--devices", "2"]
+    done = subprocess.run(command, cwd=home, capture_output=True, encoding="utf-8", timeout=200, check=False)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-2:] == [
+        "Error: internal failure: RuntimeError: process 1 was ended by signal 9: out of memory, perhaps",
+        "run again with --debug for the traceback",
+    ]
+    assert len(re.findall(r"^Error: ", done.stderr, flags=re.MULTILINE)) == 1
 
 
 def test_two_devices_share_a_run_and_stop_together(start: Call, home: Path) -> None:

@@ -1,5 +1,6 @@
 """The mean of checkpoints: exact, whatever the order; a run of its own, whole or not at all."""
 
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -22,6 +23,7 @@ def vocabularies() -> Vocabularies:
 
 
 Make = Callable[..., Run]
+ORIGIN = {"command": ["mtkit", "train"], "mtkit": "0.0.1", "data": {"source_sha256": "5e"}, "vocabulary": "7f"}
 
 
 @pytest.fixture
@@ -29,7 +31,7 @@ def make(tmp_path: Path, vocabularies: Vocabularies) -> Make:
     """make({step: weights}, bleu={step: score}): a run with these checkpoints."""
 
     def call(weights: Mapping[int, Tensor], bleu: Mapping[int, float] | None = None) -> Run:
-        run = checkpoint.create_run(tmp_path / "runs" / "a", Config(), vocabularies, {})
+        run = checkpoint.create_run(tmp_path / "runs" / "a", Config(), vocabularies, ORIGIN)
         for step, tensor in weights.items():
             score = (bleu or {}).get(step)
             loss = None if score is None else 100.0 - score
@@ -89,7 +91,8 @@ def test_the_result_is_a_run(make: Make, tmp_path: Path, vocabularies: Vocabular
     assert (found.state.step, found.state.averaged, found.state.vocabulary) == (2, (1, 2), vocabularies.fingerprint)
     assert found.damage() is None
     assert found.model_tensors()["w"].tolist() == [1.5]
-    assert made.provenance() == {"averaged_from": str(run.folder), "steps": [1, 2]}
+    average_of = {"averaged_from": str(run.folder), "steps": [1, 2], "averaged_by": sys.argv}
+    assert made.provenance() == ORIGIN | average_of
     assert checkpoint.newest_run(tmp_path / "runs") == made.folder
     with pytest.raises(UserError, match="training cannot go on from it"):
         found.optimizer_tensors()

@@ -130,3 +130,11 @@ def test_what_came_after_the_checkpoint_is_forgotten(tmp_path: Path) -> None:
     assert metrics.read_text() == ""
     shown.validation(1, 1.0, None, "", 1.0, best=False)
     assert [record["update"] for record in recorded(metrics)] == [1]
+
+
+@pytest.mark.parametrize("line", [b"3", b"{}", b'{"update": "x"}', b"[" * 100_000, b"\xff", b'{"update": 10, "lo'])
+def test_a_damaged_record_is_forgotten(tmp_path: Path, line: bytes) -> None:
+    metrics = tmp_path / "metrics.jsonl"
+    metrics.write_bytes(b'{"update": 10}\n' + line + b'\n{"update": 20}\n')
+    Progress(metrics, updates=100, done=20, leads=True).close()
+    assert recorded(metrics) == [{"update": 10}, {"update": 20}]
