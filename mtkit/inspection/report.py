@@ -25,7 +25,7 @@ from mtkit.inspection.plot import Plot, Series, plot
 from mtkit.metrics import Metrics, ValidationFigures, read_metrics
 from mtkit.model.transformer import Transformer, parameter_count
 from mtkit.support.errors import UserError
-from mtkit.support.files import write_text
+from mtkit.support.files import whole_file
 from mtkit.support.progress import duration
 
 MARKED = 40
@@ -92,10 +92,8 @@ def write_report(run: Run, output: Path) -> None:
     if not output.parent.is_dir():
         raise UserError(f"--output {output}: there is no folder {output.absolute().parent}: make it first")
     page = render(read_run(run))
-    try:
-        write_text(output, page)
-    except OSError as error:
-        raise UserError(f"{output}: cannot be written ({error.strerror}): name another file with --output") from None
+    with whole_file(output, cure=" or name another file with --output") as stream:
+        stream.write(page.encode("utf-8"))
 
 
 def read_run(run: Run) -> Report:

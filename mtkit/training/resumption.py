@@ -11,6 +11,7 @@ from mtkit.checkpoint import CHECKPOINTS, CONFIG, LOCK, METRICS, Run
 from mtkit.config.catalogue import differences
 from mtkit.config.schema import Config
 from mtkit.data.folder import PreparedData
+from mtkit.data.vocabularies import shortened
 from mtkit.support.errors import UserError
 from mtkit.training.provenance import text_fingerprints, training_fingerprints
 from mtkit.training.schedule import learning_rate
@@ -53,18 +54,23 @@ def holds_run(folder: Path, *, resume: bool) -> bool:
 
 def check_same_data(run: Run, data: PreparedData) -> None:
     """UserError if the training or validation text or the vocabulary of `data` is not the one that `run` began with."""
-    before = run.provenance()
+    origin = run.provenance()
     now = {
         "training text": ("data", training_fingerprints(data)),
         "validation text": ("validation", text_fingerprints(data, "validation")),
-        "vocabulary": ("vocabulary", data.report.vocabulary_fingerprint),
     }
+    advice = "resume with the data it began with, or begin another run"
     for what, (key, found) in now.items():
-        if key in before and before[key] != found:
+        if key in origin and origin[key] != found:
             raise UserError(
-                f"{data.folder}: its {what} is not the one of {run.folder} (the run has {before[key]}, now {found}): "
-                "resume with the data it began with, or begin another run"
+                f"{data.folder}: its {what} is not the one of {run.folder} "
+                f"(the run has {origin[key]}, now {found}): {advice}"
             )
+    old, new = origin.get("vocabulary", ""), data.report.vocabulary_fingerprint
+    if old != new:
+        raise UserError(
+            f"vocabulary differs: {run.folder} began with {shortened(old)}, {data.folder} has {shortened(new)}: {advice}"
+        )
 
 
 def check_sharing(config: Config, data: PreparedData) -> None:

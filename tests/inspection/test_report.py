@@ -410,11 +410,15 @@ def test_the_same_run_gives_the_same_bytes(make: Make, tmp_path: Path) -> None:
 
 
 def test_a_write_that_fails_leaves_the_old_page(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(path: Path, text: str) -> None:
+    def full(descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
     (tmp_path / "page.html").write_text("old")
-    monkeypatch.setattr(report, "write_text", full)
-    with pytest.raises(UserError, match=r"page\.html: cannot be written \(No space left on device\)"):
-        report.write_report(make(RECORDS), tmp_path / "page.html")
+    run = make(RECORDS)
+    monkeypatch.setattr("os.fsync", full)
+    told = (
+        r"page\.html: cannot be written \(No space left on device; free .*\): make room or name another file with --output$"
+    )
+    with pytest.raises(UserError, match=told):
+        report.write_report(run, tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text() == "old"
