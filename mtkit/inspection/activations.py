@@ -132,7 +132,8 @@ def _attention(config: schema.Model, queries: int, keys: int, width: int, *, fus
 
 def _feed_forward(config: schema.Model, width: int) -> int:
     """Of one token in one layer, with the residual connection around it."""
-    inner = (_INNER_DROPPED if config.feedforward_dropout else _INNER)[config.feedforward] * config.d_ff * width
+    inner = (_INNER_DROPPED if config.feedforward_dropout else _INNER).get(config.feedforward, 2)
+    inner *= config.d_ff * width
     if config.feedforward != "experts":
         return config.d_model * width + inner + _residual(config, width)
     # The router keeps its input, its distribution and what it was divided by; an expert the rows it got, its input, output
