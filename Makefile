@@ -35,7 +35,7 @@ multi30k: $(INSTALLED) ## image captions from English to German: a real small mo
 	PATH="$(CURDIR)/$(BIN):$$PATH" scripts/multi30k.sh
 
 test: $(TESTABLE) ## the test suite without the tests marked slow
-	$(BIN)/python -m pytest -m 'not slow' $(ARGS)
+	$(BIN)/python -m pytest -m 'not slow' --numprocesses auto --dist loadfile $(ARGS)
 
 test-slow: $(TESTABLE) ## the tests that take minutes
 	$(BIN)/python -m pytest -m slow --timeout 3600 $(ARGS)

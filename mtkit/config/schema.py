@@ -245,6 +245,9 @@ class Validation(Section):
     """How often and how the model is looked at during training. It never changes the training."""
 
     interval: int = Field(1000, ge=1, description="updates between validations")
+    patience: int = Field(
+        0, ge=0, description="the training ends early after so many validations in a row without a new best; 0 = never"
+    )
     bleu: bool = Field(True, description="also translate the validation text and score it, as `translate` + `evaluate` do")
     max_lines: int = Field(0, ge=0, description="translate only the first so many lines; 0 = all")
 
@@ -262,6 +265,10 @@ class Training(Section):
 
     seed: int = Field(1, ge=0, description="decides initial weights, batches and dropout masks")
     updates: int = Field(100_000, ge=1, description="optimiser updates in all")
+    epochs: int = Field(0, ge=0, description="the training ends early after so many passes over the text; 0 = never")
+    hours: float = Field(
+        0.0, ge=0.0, description="the training stops as by a signal after so long a time, --resume goes on; 0 = never"
+    )
     update_tokens: int = Field(
         25_000,
         ge=1,
@@ -277,9 +284,18 @@ class Training(Section):
         description="weight of the divergence between two forward passes with different dropout (R-Drop, Liang et al. "
         "2021); 0 = one pass only, 5 is usual",
     )
-    precision: Literal["float32", "bfloat16", "float16"] = Field(
+    precision: Literal["float32", "tf32", "bfloat16", "float16"] = Field(
         "float32",
-        description="arithmetic of forward and backward passes; weights and moments stay float32; float16 scales the loss",
+        description="arithmetic of forward and backward passes; weights and moments stay float32; tf32 = products in "
+        "TensorFloat-32 on a GPU that has it; float16 scales the loss",
+    )
+    compile: bool = Field(
+        False, description="compile the layers (torch.compile, any shapes): minutes at the start, faster updates on a GPU"
+    )
+    recompute: bool = Field(
+        False,
+        description="compute each layer again for its gradient instead of keeping what is in it: a third more work, much "
+        "less memory, the same numbers",
     )
     threads: int = Field(0, ge=0, description="CPU threads of a process; 0 = leave it to torch")
     log_interval: int = Field(100, ge=1, description="updates between progress lines")

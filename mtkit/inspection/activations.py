@@ -19,7 +19,7 @@ FLOAT = 4
 INTEGER = 8
 """Bytes of a token's id and the like."""
 
-BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
+BYTES = {"float32": 4, "tf32": 4, "bfloat16": 2, "float16": 2}
 """Of a number, by the arithmetic of linear maps."""
 
 _INNER = {"relu": 1, "gelu": 2, "swiglu": 4, "experts": 1}
@@ -43,7 +43,8 @@ def count_activations(
 ) -> int:
     """Bytes kept between the forward and the backward pass of one micro-batch, the loss included."""
     width = BYTES[training.precision]
-    one_pass = shape.sentences * (_encoder(config, shape, width) + _decoder(config, shape, width))
+    again = training.recompute
+    one_pass = shape.sentences * (_encoder(config, shape, width, again) + _decoder(config, shape, width, again))
     if config.positions == "relative":  # the bucket of each distance, and the causal mask
         one_pass += (shape.source**2 + shape.target**2) * INTEGER + shape.target**2
     copies = 0 if width == FLOAT else width * parameters.linear
@@ -61,25 +62,30 @@ def _loss(config: schema.Model, tokens: int, pieces: int, width: int, *, two_pas
     return 2 * states + tokens * (INTEGER + 1 + 6 * pieces * FLOAT) + copies
 
 
-def _encoder(config: schema.Model, shape: Shape, width: int) -> int:
+def _encoder(config: schema.Model, shape: Shape, width: int, again: bool) -> int:
     """Of one sentence; with the encoder's output, which every decoder layer takes in."""
     layers, tokens = config.encoder_layers, shape.source
     layer = _self_attention(config, tokens, width, fused=_is_fused(config) and config.positions != "relative")
     layer += tokens * (_residual(config, width) + _feed_forward(config, width))
-    whole = layers * layer + tokens * _ends(config)
+    whole = _stack(config, layers, layer, tokens, again) + tokens * _ends(config)
     if config.positions == "alibi" and _is_fused(config):  # one bias for all layers, converted for each in 16 bits
         whole += config.heads * tokens**2 * width * (1 if width == FLOAT else layers)
     return whole + tokens * config.d_model * width * (1 if width == FLOAT else config.decoder_layers)
 
 
-def _decoder(config: schema.Model, shape: Shape, width: int) -> int:
+def _decoder(config: schema.Model, shape: Shape, width: int, again: bool) -> int:
     """Of one sentence."""
     tokens = shape.target
     biased = config.positions in ("alibi", "relative")
     layer = _self_attention(config, tokens, width, fused=_is_fused(config) and not biased)
     layer += _attention(config, tokens, shape.source, width, fused=_is_fused(config))
     layer += tokens * (2 * _residual(config, width) + _feed_forward(config, width))
-    return config.decoder_layers * layer + tokens * _ends(config)
+    return _stack(config, config.decoder_layers, layer, tokens, again) + tokens * _ends(config)
+
+
+def _stack(config: schema.Model, layers: int, layer: int, tokens: int, again: bool) -> int:
+    """Of one sentence: `layer` bytes in each; or, where they are computed again, one whole and what goes into the others."""
+    return layer + (layers - 1) * (tokens * config.d_model * FLOAT if again else layer)
 
 
 def _ends(config: schema.Model) -> int:
@@ -126,7 +132,8 @@ def _attention(config: schema.Model, queries: int, keys: int, width: int, *, fus
 
 def _feed_forward(config: schema.Model, width: int) -> int:
     """Of one token in one layer, with the residual connection around it."""
-    inner = (_INNER_DROPPED if config.feedforward_dropout else _INNER)[config.feedforward] * config.d_ff * width
+    inner = (_INNER_DROPPED if config.feedforward_dropout else _INNER).get(config.feedforward, 2)
+    inner *= config.d_ff * width
     if config.feedforward != "experts":
         return config.d_model * width + inner + _residual(config, width)
     # The router keeps its input, its distribution and what it was divided by; an expert the rows it got, its input, output

@@ -36,6 +36,11 @@ def _why() -> str:
 
 
 def arithmetic(device: torch.device, precision: str) -> torch.autocast:
-    """The context in which a model computes in `precision`: float32, bfloat16, float16; its weights stay as they are."""
+    """The context in which a model computes in `precision`; its weights stay as they are.
+
+    float32, bfloat16, float16, or tf32 (products in TensorFloat-32, where a GPU has it; from then on in this process).
+    """
+    if device.type == "cuda":
+        torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
     narrow = torch.float16 if precision == "float16" else torch.bfloat16
-    return torch.autocast(device.type, narrow, enabled=precision != "float32")
+    return torch.autocast(device.type, narrow, enabled=precision in ("bfloat16", "float16"))

@@ -35,6 +35,7 @@ class Update:
 
     number: int  # from 1
     epoch: int  # from 0
+    closes_epoch: bool  # whether it is the last one of its epoch
     target_tokens: int  # of all processes: what the sum of losses is divided by
     micro_batches: tuple[MicroBatch, ...]  # of this process; as many in each
     waited: float  # seconds the training waited for it
@@ -114,6 +115,7 @@ class Feed:
                 yield Update(
                     item.number,
                     item.epoch,
+                    item.closes_epoch,
                     item.target_tokens,
                     tuple(MicroBatch(m.seed, m.batch.to(self._device), m.weight) for m in item.micro_batches),
                     time.perf_counter() - begin,
@@ -127,10 +129,11 @@ class Feed:
         while True:
             plan = self.plan(epoch)
             for index in range(max(0, first - number), len(plan.updates)):
-                yield self._update(number + index, epoch, plan.micro_batches(index))
+                closes = index == len(plan.updates) - 1
+                yield self._update(number + index, epoch, closes, plan.micro_batches(index))
             number, epoch = number + len(plan.updates), epoch + 1
 
-    def _update(self, number: int, epoch: int, micro_batches: list[np.ndarray]) -> Update:
+    def _update(self, number: int, epoch: int, closes_epoch: bool, micro_batches: list[np.ndarray]) -> Update:
         own = []
         for begin in range(0, len(micro_batches), self._processes.count):
             place = begin + self._processes.rank
@@ -141,4 +144,4 @@ class Feed:
                 batch = batch.pinned()
             own.append(MicroBatch(mixed(self._config.seed, number, place), batch, 1.0 if real else 0.0))
         tokens = sum(int(self._target_lengths[chosen].sum()) for chosen in micro_batches)
-        return Update(number, epoch, tokens, tuple(own), 0.0)
+        return Update(number, epoch, closes_epoch, tokens, tuple(own), 0.0)

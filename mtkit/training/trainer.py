@@ -26,6 +26,7 @@ from mtkit.model.transformer import Transformer, parameter_count
 from mtkit.support.device import arithmetic
 from mtkit.support.distributed import Processes
 from mtkit.support.files import bytes_text
+from mtkit.training.ending import has_lost_patience, is_last, is_too_late
 from mtkit.training.feed import Feed, Update, refuse_longer
 from mtkit.training.loss import TranslationLoss
 from mtkit.training.optimization import Optimization
@@ -54,6 +55,11 @@ class Trainer:
         for split in ("train", "validation"):
             refuse_longer(data.pairs(split), split, self._model.longest)
         self._optimization = self._new_optimization()
+        self._model.recompute = self._training.recompute
+        if self._training.compile:
+            for layer in (*self._model.encoder, *self._model.decoder):
+                layer.compile(dynamic=True)
+        self._begin = time.perf_counter()
         self._done = 0  # updates
         self._validated: list[State] = []  # the scores so far, oldest first
         self._stop_signal = 0
@@ -127,8 +133,11 @@ class Trainer:
     def _loop(self, run: Run, progress: Progress, module: nn.Module, feed: Generator[Update]) -> None:
         skipping, validation_due, checkpoint_due = Skipping(run), False, False
         window, sums = Window(), torch.zeros(2, device=self._device)
-        while self._done < self._training.updates:
+        tired = self._is_tired(run, progress)
+        while self._done < self._training.updates and not tired:
             update = next(feed)
+            if is_too_late(update, self._training):
+                break
             learnt, norm = self._learn(update, module, window)
             sums += learnt
             self._done = number = update.number
@@ -136,9 +145,9 @@ class Trainer:
             if warning := skipping.note(number, norm):
                 progress.say(warning)
             # After a skipped update nothing is saved, scored or ended: that waits for the next one that is applied.
-            last = number == self._training.updates
+            last = is_last(update, self._training)
             settled = last or not skipping.row
-            stopping = self._processes.any(self._stop_signal != 0, self._device) and settled
+            stopping = self._processes.any(self._has_to_stop(), self._device) and settled
             validation_due |= last or number % self._training.validation.interval == 0
             checkpoint_due |= last or number % self._training.checkpoints.interval == 0
             saving = stopping or (checkpoint_due and settled)
@@ -153,16 +162,32 @@ class Trainer:
             if validation_due and settled and not stopping:
                 validation_due = False
                 self._validate(applied, progress)
-            if saving:
+                tired = self._is_tired(run, progress)
+            if saving or tired:
                 checkpoint_due = False
                 self._save(applied, run, skipping)
             window.aside += time.perf_counter() - aside
             if stopping:
-                progress.say(f"stopped by a signal at update {number}; go on with --resume")
+                why = "by a signal" if self._stop_signal else f"after {self._training.hours:g} hours"
+                progress.say(f"stopped {why} at update {number}; go on with --resume")
                 return
+            if last:
+                break
         if skipping.row:
             progress.say(f"WARNING: no update after {self._done - skipping.row} was applied")
         progress.say(f"trained {self._done} updates; the model is in {run.folder}")
+
+    def _has_to_stop(self) -> bool:
+        hours = (time.perf_counter() - self._begin) / 3600
+        return self._stop_signal != 0 or 0.0 < self._training.hours < hours
+
+    def _is_tired(self, run: Run, progress: Progress) -> bool:
+        """Whether patience is lost, which the leading process finds out and all are told."""
+        patience = self._training.validation.patience
+        tired = self._processes.any(self._processes.leads and has_lost_patience(run, patience), self._device)
+        if tired:
+            progress.say(f"no new best in {patience} validations: the training ends")
+        return tired
 
     def _learn(self, update: Update, module: nn.Module, window: Window) -> tuple[torch.Tensor, float]:
         """One optimiser update, which is skipped if its loss or gradient is not finite: then the returned norm is not.

@@ -88,3 +88,12 @@ def test_wider_models_and_more_layers() -> None:
     shape = Shape(4, 30, 30)
     model = schema.Model(d_model=128, d_ff=512, heads=8, encoder_layers=5, decoder_layers=4, norm_placement="pre")
     assert counted(model, shape) == pytest.approx(kept_by_torch(model, shape), rel=0.002)
+
+
+def test_computed_again_only_what_goes_into_a_layer_is_kept(model: schema.Model) -> None:
+    shape = Shape(sentences=10, source=24, target=19)
+    again, one = schema.Training(recompute=True), model.model_copy(update={"encoder_layers": 1, "decoder_layers": 1})
+    inputs = 10 * model.d_model * 4 * (24 * (model.encoder_layers - 1) + 19 * (model.decoder_layers - 1))
+    more = inputs if model.positions != "alibi" else 0  # whose bias is a case of its own
+    assert counted(model, shape, again) >= counted(one, shape) + more
+    assert counted(model, shape, again) < 0.8 * counted(model, shape)

@@ -6,6 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from mtkit.config import schema
+from mtkit.model.positions import POSITIONS
 from mtkit.model.transformer import Transformer
 
 SOURCE_LENGTHS = (5, 2, 7)
@@ -93,6 +95,9 @@ def test_the_source_needs_no_mask_where_nothing_is_padding(model: Transformer) -
     assert equal(stepwise(model, target, memory, None, (1, 1, 1)), model.decode(target, memory, None))
 
 
-def test_decoding_goes_on_beyond_the_first_table_of_positions(model: Transformer) -> None:
+@pytest.mark.parametrize("positions", POSITIONS)
+def test_decoding_goes_on_beyond_the_first_table_of_positions(positions: str) -> None:
+    sizes = {"d_model": 16, "d_ff": 8, "heads": 2, "encoder_layers": 1, "decoder_layers": 1, "positions": positions}
+    model = Transformer(schema.Model.model_validate(sizes), 20).double().eval()
     memory, target = model.encode(ids(1, 3), None), ids(1, 515)
     assert equal(stepwise(model, target, memory, None, (510, 1, 3, 1)), model.decode(target, memory, None))
