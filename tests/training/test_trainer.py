@@ -498,7 +498,7 @@ def test_other_data_is_refused_before_there_is_a_checkpoint_too(
     shutil.rmtree(run.checkpoint_folder)
     began, data = run.vocabularies().fingerprint[:12], other_data("vocabulary.size=320")
     now = PreparedData.open(data).vocabularies().fingerprint[:12]
-    told = rf"^{data}: its vocabulary is not the one of {run.folder} .the run has {began}\w+, now {now}\w+.: resume with"
+    told = rf"^vocabulary differs: {run.folder} began with {began}, {data} has {now}: resume with the data it began with"
     with pytest.raises(UserError, match=told):
         short(run.folder, data=data, resume=True)
 
