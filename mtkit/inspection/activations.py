@@ -102,7 +102,9 @@ def _norm(config: schema.Model, width: int) -> int:
 def _residual(config: schema.Model, width: int) -> int:
     """Of one token around one sublayer whose output has `width` bytes a number: norms and dropout mask."""
     norms = _norm(config, FLOAT) + (_norm(config, width) if config.norm_placement == "sandwich" else 0)
-    return norms + (config.d_model * width if config.dropout else 0)
+    # LayerNorm gives what it takes, RMSNorm float32; a sandwich drops after the norm.
+    dropped = FLOAT if config.norm == "rms" and config.norm_placement == "sandwich" else width
+    return norms + (config.d_model * dropped if config.dropout else 0)
 
 
 def _is_fused(config: schema.Model) -> bool:

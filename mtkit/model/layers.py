@@ -9,10 +9,19 @@ from mtkit.model.attention import CrossAttention, LayerCache, SelfAttention, Vie
 from mtkit.model.dropout import Dropout
 from mtkit.model.feedforward import FEEDFORWARDS
 
-NORMS: dict[str, Callable[[int], nn.Module]] = {
-    "layer": nn.LayerNorm,
-    "rms": lambda d_model: nn.RMSNorm(d_model, eps=1e-6),
-}
+
+class RMSNorm(nn.RMSNorm):
+    """x / sqrt(mean(x^2) + 1e-6) * gain, in the gain's precision whatever x comes in: torch's kernel wants both alike."""
+
+    def __init__(self, d_model: int) -> None:
+        super().__init__(d_model, eps=1e-6)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[…, D] -> […, D]."""
+        return super().forward(x.to(self.weight.dtype))
+
+
+NORMS: dict[str, Callable[[int], nn.Module]] = {"layer": nn.LayerNorm, "rms": RMSNorm}
 
 
 class PostNorm(nn.Module):

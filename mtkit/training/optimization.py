@@ -138,9 +138,11 @@ class Optimization:
 
 
 def _groups(model: nn.Module, config: schema.Optimizer) -> list[dict[str, object]]:
-    """Matrices are decayed; biases and gains are not."""
-    matrices = [weight for weight in model.parameters() if weight.dim() > 1]
-    others = [weight for weight in model.parameters() if weight.dim() <= 1]
+    """Matrices of linear maps and embeddings are decayed; biases (those of positions too) and gains are not."""
+    maps = [part.weight for part in model.modules() if isinstance(part, nn.Linear | nn.Embedding)]
+    own = {id(weight) for weight in maps}
+    matrices = [weight for weight in model.parameters() if id(weight) in own]
+    others = [weight for weight in model.parameters() if id(weight) not in own]
     decay = config.weight_decay
     return [{"params": matrices, "weight_decay": decay}, {"params": others, "weight_decay": 0.0}]
 

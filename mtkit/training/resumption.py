@@ -86,6 +86,21 @@ def check_sharing(config: Config, data: PreparedData) -> None:
         )
 
 
+LEARNING = ("dropout", "attention_dropout", "feedforward_dropout", "balance")
+"""Options of a model that decide how it learns and not what it computes."""
+
+
+def check_same_model(origin: Run, new: Config) -> None:
+    """UserError if weights of `origin` would mean something else in the model of `new`, though their shapes may agree."""
+    changes = [
+        f"model.{name}: {origin.folder} has {before}, now {after}"
+        for name, before, after in differences(origin.config().model, new.model)
+        if name not in LEARNING
+    ]
+    if changes:
+        raise UserError("cannot begin with the weights of another model:\n" + "\n".join(changes))
+
+
 def check_same_run(old: Config, new: Config) -> None:
     """UserError with every option of `new` that would make another run of what `old` began, and both values."""
     changes = [

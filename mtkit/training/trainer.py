@@ -32,7 +32,14 @@ from mtkit.training.loss import TranslationLoss
 from mtkit.training.optimization import Optimization
 from mtkit.training.progress import Progress, Window
 from mtkit.training.provenance import provenance
-from mtkit.training.resumption import check_same_data, check_same_run, check_sharing, holds_run, record_changes
+from mtkit.training.resumption import (
+    check_same_data,
+    check_same_model,
+    check_same_run,
+    check_sharing,
+    holds_run,
+    record_changes,
+)
 from mtkit.training.schedule import learning_rate
 from mtkit.training.skipping import Skipping
 from mtkit.training.validation import ALIKE, Findings, Validator
@@ -66,7 +73,8 @@ class Trainer:
 
     def start_from(self, path: Path) -> None:
         """Takes the weights of another run (fine-tuning); the vocabulary must be the same."""
-        _, checkpoint = find_checkpoint(path)
+        origin, checkpoint = find_checkpoint(path)
+        check_same_model(origin, self._config)
         check_vocabulary(checkpoint, self._vocabularies, self._data.folder)
         load_weights(self._model, checkpoint)
         self._optimization = self._new_optimization()  # an average begins with these weights

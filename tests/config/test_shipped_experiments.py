@@ -49,7 +49,7 @@ VARIANTS: dict[str, dict[str, object]] = {
         "model.tied_embeddings": "decoder",
     },
     "deep_encoder": {"model.encoder_layers": 20, "model.norm_placement": "pre"},
-    "deep_shallow": {"model.encoder_layers": 12, "model.decoder_layers": 1},
+    "deep_shallow": {"model.norm_placement": "pre", "model.encoder_layers": 12, "model.decoder_layers": 1},
     "modern": {"model.norm": "rms", "model.norm_placement": "pre", "model.positions": "rotary"} | WIDE_SWIGLU,
 }
 

@@ -55,7 +55,6 @@ def test_they_are_those_that_torch_keeps(model: schema.Model) -> None:
     assert counted(model, shape) == pytest.approx(kept_by_torch(model, shape), rel=TOLERANCE)
 
 
-@pytest.mark.filterwarnings("ignore:Mismatch dtype between input and weight")  # torch has no fused RMSNorm for the two
 def test_in_bfloat16_too(model: schema.Model) -> None:
     shape, training = Shape(sentences=10, source=24, target=19), schema.Training(precision="bfloat16")
     assert counted(model, shape, training) == pytest.approx(kept_by_torch(model, shape, training), rel=TOLERANCE)

@@ -71,3 +71,18 @@ def test_what_leaves_the_last_layer_is_normalised(placement: str) -> None:
     last = norm(residual(x, torch.cos))
     assert last.mean(-1).abs().max() < 1e-5
     assert torch.allclose(last.std(-1), torch.ones(2, 3), atol=0.01)
+
+
+def test_in_a_sandwich_what_was_normalised_is_dropped_last() -> None:
+    """So about half of it is zero, which it would not be after a norm."""
+    torch.manual_seed(1)
+    sandwich = SandwichNorm(CONFIG)
+    x = torch.randn(20, 3, 64)
+    added = sandwich(x, torch.cos) - x
+    assert (added.abs() < 1e-6).float().mean().item() == pytest.approx(0.5, abs=0.05)
+
+
+def test_rms_norm_takes_what_autocast_makes_without_a_word() -> None:
+    norm = NORMS["rms"](64)
+    x = torch.randn(2, 64).bfloat16()
+    assert torch.equal(norm(x), norm(x.float()))

@@ -192,3 +192,13 @@ def test_a_part_of_a_sentence_has_the_positions_of_the_whole(name: str, causal: 
         assert torch.equal(torch.as_tensor(positions.bias(550, 50)), bias[:, 550:])
     told = [rotation is not None, bias is not None, positions.embed(whole, 0).count_nonzero() > 0]
     assert told.count(True) == 1, "each scheme tells the order in one way"
+
+
+def test_rotary_goes_on_exactly_beyond_its_first_table() -> None:
+    positions = Rotary(NARROW.model_copy(update={"heads": 1}), False)
+    cosines, sines = positions.rotation(510, 1000)
+    for token, position in ((0, 510), (2, 512), (3, 513), (999, 1509)):
+        for i in range(4):
+            angle = position / 10000 ** (2 * i / 8)
+            assert cosines[token, i].item() == pytest.approx(math.cos(angle), abs=FLOAT32)
+            assert sines[token, i].item() == pytest.approx(math.sin(angle), abs=FLOAT32)

@@ -12,7 +12,7 @@ from mtkit.model.attention import CrossAttention, SelfAttention
 from mtkit.model.dropout import Dropout
 from mtkit.model.feedforward import FEEDFORWARDS
 from mtkit.model.layers import NORMS, PLACEMENTS
-from mtkit.model.positions import POSITIONS, Sinusoidal
+from mtkit.model.positions import POSITIONS, RelativeBias, Sinusoidal
 from mtkit.model.transformer import Transformer, parameter_count
 
 PIECES = 13
@@ -317,3 +317,18 @@ def test_computing_layers_again_changes_no_gradient(feedforward: str, positions:
     for name, gradient in found[True].items():
         assert torch.equal(gradient, found[False][name]), name
     assert kept[True] < 0.7 * kept[False]
+
+
+def test_the_decoder_alone_has_causal_positions() -> None:
+    model = Transformer(SMALL.model_copy(update={"positions": "relative"}), PIECES)
+    sides = (model.encoder_positions, model.decoder_positions)
+    assert [side.causal for side in sides if isinstance(side, RelativeBias)] == [False, True]
+
+
+def test_what_is_learned_beside_the_maps_starts_random_and_small() -> None:
+    torch.manual_seed(1)
+    options = {"positions": "relative", "feedforward": "experts", "experts": 50}
+    model = Transformer(schema.Model.model_validate(SMALL.model_dump() | options), PIECES)
+    weights = dict(model.named_parameters())
+    for name in ("encoder_positions.biases", "decoder_positions.biases", "encoder.0.feed_forward.router.weight"):
+        assert weights[name].std().item() == pytest.approx(16**-0.5, rel=0.2), name

@@ -67,23 +67,27 @@ def exact(model: Transformer, shortest: int, longest: int) -> float:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", VARIANTS)
 def test_every_variant_learns_to_reverse(name: str) -> None:
-    config = load_config(name).model
-    layers = {side: min(getattr(config, side), 4) for side in ("encoder_layers", "decoder_layers")}
-    small = schema.Model.model_validate(
-        config.model_dump() | SMALL | {side: max(2, count) for side, count in layers.items()}
-    )
+    """Two layers on each side, but where the number of layers is what the variant is about: there as many as it has."""
+    config, usual = load_config(name).model, schema.Model()
+    layers = {
+        side: 2 if getattr(config, side) == getattr(usual, side) else getattr(config, side)
+        for side in ("encoder_layers", "decoder_layers")
+    }
+    small = schema.Model.model_validate(config.model_dump() | SMALL | layers)
     assert exact(taught(small, updates=700, longest=8), 1, 8) == 1.0
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("positions", ["rotary", "alibi"])
-def test_relative_schemes_still_answer_on_longer_lists(positions: str) -> None:
-    """Up to 16 numbers seen in training; 17 and 18 asked."""
+@pytest.mark.parametrize(
+    ("positions", "least", "most"), [("rotary", 0.4, 1.0), ("alibi", 0.6, 1.0), ("sinusoidal", 0.0, 0.3)]
+)
+def test_relative_schemes_still_answer_on_longer_lists(positions: str, least: float, most: float) -> None:
+    """Up to 16 numbers seen in training; 17 and 18 asked. The paper's positions are the control."""
     sizes = SMALL | {"d_model": 64, "d_ff": 128, "encoder_layers": 2, "decoder_layers": 2}
     config = schema.Model.model_validate(sizes | {"positions": positions, "norm_placement": "pre"})
     model = taught(config, updates=2000, longest=16, peak=3e-3)
     assert exact(model, 1, 16) >= 0.95
-    assert exact(model, 17, 18) >= 0.25
+    assert least <= exact(model, 17, 18) <= most
 
 
 def test_the_modern_variant_learns_to_reverse_short_lists() -> None:

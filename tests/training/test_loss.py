@@ -212,3 +212,25 @@ def test_without_gradients_none_are_computed(monkeypatch: pytest.MonkeyPatch) ->
     assert torch.equal(torch.stack(seen), torch.stack(expected).detach())
     with pytest.raises(TypeError):
         smoothed_loss(hidden, weight, target, 0.1)
+
+
+def of_experts(rdrop: float = 0.0) -> TranslationLoss:
+    """Without dropout, so that both passes of R-Drop are alike."""
+    torch.manual_seed(1)
+    sizes = {"d_model": 16, "d_ff": 16, "heads": 2, "encoder_layers": 1, "decoder_layers": 1, "dropout": 0.0}
+    options = {"feedforward": "experts", "experts": 3, "balance": 5.0}
+    return TranslationLoss(Transformer(schema.Model.model_validate(sizes | options), 20), 0.1, rdrop)
+
+
+def test_padding_keeps_no_expert_busy() -> None:
+    batch = collate([np.arange(4, 12), np.arange(4, 6)], [np.arange(6, 17), np.arange(4, 5)])
+    expected, _ = of_experts()(batch)
+    assert batch.source_mask is not None
+    batch.source[~batch.source_mask], batch.target_input[batch.target_input == PAD] = 7, 9
+    seen, _ = of_experts()(batch)
+    assert torch.allclose(seen, expected, rtol=1e-6)
+
+
+def test_two_passes_cost_as_much_for_busy_experts_as_one() -> None:
+    batch = collate([np.arange(4, 12)], [np.arange(6, 17)])
+    assert torch.allclose(of_experts(rdrop=1.0)(batch)[0], of_experts()(batch)[0], rtol=1e-5)

@@ -8,7 +8,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from mtkit.config import schema
 from mtkit.config.schema import Optimizer
+from mtkit.model.transformer import Transformer
 from mtkit.support.errors import UserError
 from mtkit.training.optimization import Optimization
 
@@ -206,3 +208,18 @@ def test_the_scale_of_the_loss_falls_when_it_was_too_large_and_leaves_the_step_a
 def test_a_missing_extra_is_named() -> None:
     with pytest.raises(UserError, match=r"pip install 'mtkit\[schedulefree\]'"):
         Optimization(small(), Optimizer(kind="schedule_free"))
+
+
+@pytest.mark.parametrize("positions", ["relative", "learned"])
+def test_positions_are_not_decayed(positions: str) -> None:
+    sizes = {"d_model": 16, "d_ff": 16, "heads": 2, "encoder_layers": 1, "decoder_layers": 1, "positions": positions}
+    model = Transformer(schema.Model.model_validate(sizes), 20)
+    optimization = Optimization(model, Optimizer(weight_decay=0.5))
+    before = {name: weight.detach().clone() for name, weight in model.named_parameters()}
+    for parameter in model.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    optimization.step(1, 0.1)
+    kept = {name for name, weight in model.named_parameters() if torch.equal(weight, before[name])}
+    assert {name for name in before if "positions" in name} <= kept
+    assert "embedding.weight" not in kept
+    assert "encoder.0.feed_forward.inner.weight" not in kept
