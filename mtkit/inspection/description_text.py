@@ -7,8 +7,8 @@ from itertools import groupby
 
 from mtkit.config import schema
 from mtkit.inspection.describe import Description
-from mtkit.inspection.operations import TRAINING
-from mtkit.inspection.parameters import PARTS
+from mtkit.model.operations import TRAINING
+from mtkit.model.parameters import PARTS
 
 WIDTH = 125
 """Columns of a line at most."""
@@ -133,7 +133,8 @@ def _work(found: Description) -> str:
     told = {
         "sentences": [f"of {found.sentence} tokens on each side: what operations and memory are told for"],
         "update": [
-            f"at most {found.update_tokens:,} tokens on each side: {found.micro_batches} x {config.micro_batch_tokens:,}"
+            f"at most {found.update_tokens:,} tokens on each side: {found.micro_batches} x {found.micro_batch_tokens:,}"
+            f"{'' if config.micro_batch_tokens else ' (auto: in as many parts as the device asks for)'}"
             f"{', each passed through the model twice (R-Drop)' if found.passes > 1 else ''}"
         ],
         "training": [

@@ -166,6 +166,23 @@ def test_the_fast_path_is_the_open_one(kind: str, groups: int, d_v: int) -> None
         assert quick[finite].abs().max() > 1e-4
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("kind", list(views(2, 2)))
+def test_in_sixteen_bits_it_is_the_same_to_their_precision(kind: str, dtype: torch.dtype) -> None:
+    torch.manual_seed(1)
+    view = views(5, 5)[kind]
+    narrow = [torch.randn(2, heads, 5, 6).to(dtype).requires_grad_() for heads in (4, 2, 2)]
+    exact = [tensor.detach().double().requires_grad_() for tensor in narrow]
+    ours, truth = (attend(query, key, value, view, 0.0) for query, key, value in (narrow, exact))
+    assert ours.dtype == dtype
+    digits = 4 * torch.finfo(dtype).eps
+    assert torch.allclose(ours.double(), truth, rtol=digits, atol=digits)
+    direction = torch.randn(2, 4, 5, 6)
+    gradients = [torch.autograd.grad((result * direction).sum(), of) for result, of in ((ours, narrow), (truth, exact))]
+    for quick, right in zip(*gradients, strict=True):
+        assert torch.allclose(quick.double(), right, rtol=8 * digits, atol=8 * digits)
+
+
 def test_dropped_weights_are_seen_undropped() -> None:
     query = torch.randn(1, 1, 50, 4)
     result, weights = attend_openly(query, query, torch.ones(1, 1, 50, 1), View(), 0.5)
