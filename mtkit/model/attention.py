@@ -182,14 +182,15 @@ def attention_weights(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
     """Inside, every attention of `model` computes openly and leaves the weights of its latest pass in the dict.
 
     Keys are names of modules such as `encoder.0.self_attention` and `decoder.5.cross_attention`; each list then holds one
-    tensor: [B, H, S, S], [R, H, T, T so far] or [R, H, T, S]. Rows sum to 1.
+    tensor: [B, H, S, S], [R, H, T, T so far] or [R, H, T, S]. Rows sum to 1. Of several around one pass the inmost sees it.
     """
     attentions = {name: module for name, module in model.named_modules() if isinstance(module, _Heads)}
     seen: dict[str, list[Tensor]] = {name: [] for name in attentions}
+    before = {name: module.weights for name, module in attentions.items()}
     for name, module in attentions.items():
         module.weights = seen[name]
     try:
         yield seen
     finally:
-        for module in attentions.values():
-            module.weights = None
+        for name, module in attentions.items():
+            module.weights = before[name]

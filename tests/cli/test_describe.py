@@ -117,6 +117,19 @@ def test_long_names_lose_their_beginning(told: Callable[..., str], tmp_path: Pat
     assert all(row.startswith("…") for row in rows)
 
 
+def test_absurd_sizes_leave_the_names(told: Callable[..., str]) -> None:
+    absurd = ("model.d_model=1000000", "model.heads=1", "model.encoder_layers=10000", "training.updates=1000000000000")
+    text = told("--config", "base", "--config", "big", *(part for option in absurd for part in ("--set", option)))
+    assert [row.split()[0] for row in text.splitlines()[2:4]] == ["base", "big"]
+
+
+def test_the_legend_tells_of_shorter_sentences(told: Callable[..., str], tmp_path: Path) -> None:
+    (tmp_path / "short.yaml").write_text("cleaning: {max_tokens: 9}\n")
+    short = str(tmp_path / "short.yaml")
+    assert "in sentences of 30 tokens; with" in told("--config", "base", "--config", "big")
+    assert "in sentences of 30 tokens or as many as the config allows; with" in told("--config", "base", "--config", short)
+
+
 def test_json_tells_all(told: Callable[..., str]) -> None:
     (base,) = json.loads(told("--config", "base", "--format", "json"))
     config = load_config("base")

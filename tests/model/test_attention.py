@@ -215,3 +215,15 @@ def test_the_weights_of_every_head_and_layer_can_be_looked_at() -> None:
             model.decode(target[row : row + 1], memory[row // 3 : row // 3 + 1], mask[row // 3 : row // 3 + 1])
             assert torch.allclose(seen["decoder.0.cross_attention"][0][0], cross[row], atol=1e-5)
     assert torch.equal(model.decode(target, memory, mask), expected), "and then the fast path is back"
+
+
+def test_one_may_look_while_somebody_looks() -> None:
+    model = Transformer(schema.Model(d_model=16, heads=4, encoder_layers=1, decoder_layers=1), 9).eval()
+    name, short, long = "encoder.0.self_attention", torch.ones(1, 2, dtype=torch.int64), torch.ones(1, 3, dtype=torch.int64)
+    with attention_weights(model) as outer:
+        model.encode(short, None)
+        with attention_weights(model) as inner:
+            model.encode(long, None)
+        assert (inner[name][0].shape[-1], outer[name][0].shape[-1]) == (3, 2)
+        model.encode(long, None)
+        assert outer[name][0].shape[-1] == 3
