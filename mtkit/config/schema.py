@@ -366,7 +366,7 @@ class Evaluation(Section):
     )
     seed: int = Field(12345, ge=1, description="of resamples and trials; this one is sacreBLEU's")
     significance_level: float = Field(
-        0.05, gt=0.0, lt=1.0, description="systems share a rank unless the p-value of their difference is below this"
+        0.05, gt=0.0, lt=1.0, description="systems share a rank unless the p-values of their difference are below this"
     )
 
     @model_validator(mode="after")

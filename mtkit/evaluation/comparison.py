@@ -6,7 +6,6 @@ is the baseline. Knows nothing of files or models.
 """
 
 import contextlib
-import itertools
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from sacrebleu.significance import PairedTest, estimate_ci
 from sacrebleu.significance import Result as TestResult
 
+from mtkit.config.schema import Evaluation
 from mtkit.evaluation.metrics import Counted
 from mtkit.evaluation.scores import Interval, Score, Scorer
 
@@ -40,7 +40,7 @@ class Difference:
     bootstrap_p: float | None
     randomisation_p: float | None
     significant: bool
-    """Whether all p-values that there are lie below the level."""
+    """Whether all p-values that there are lie below the level; False without any."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def compare(systems: Sequence[System], scorer: Scorer) -> tuple[Comparison, ...]
     found = []
     for place, name in enumerate(scorer.names):
         column = [of_system[place] for of_system in scores]
-        tests = _Tests([system.lines for system in systems], column, scorer.metric(name), scorer)
+        tests = _Tests([system.lines for system in systems], column, scorer.metric(name), config)
         standings = tuple(
             Standing(system.name, tests.rank(number), column[number], tests.difference(number) if number else None)
             for number, system in enumerate(systems)
@@ -100,16 +100,17 @@ def compare(systems: Sequence[System], scorer: Scorer) -> tuple[Comparison, ...]
 
 
 class _Tests:
-    """The tests of all systems in one metric. Systems go by their places.
+    """The tests of all systems in one metric, each made when it is first asked for. Systems go by their places.
 
     For systems with equal counts p is 1. sacreBLEU says 1/(n + 1), as it takes no zero difference for chance; but equal
     systems are no better than each other.
     """
 
-    def __init__(self, systems: Sequence[Sequence[str]], scores: Sequence[Score], metric: Counted, scorer: Scorer) -> None:
-        self._systems, self._scores, self._metric, self._config = systems, scores, metric, scorer.config
-        self._randomised = self._against(0) if self._config.trials else {}
-        self._pairs = dict(self._every_pair())
+    def __init__(
+        self, systems: Sequence[Sequence[str]], scores: Sequence[Score], metric: Counted, config: Evaluation
+    ) -> None:
+        self._systems, self._scores, self._metric, self._config = systems, scores, metric, config
+        self._randomised: dict[tuple[int, int], float] = {}
 
     def difference(self, place: int) -> Difference:
         """Between the baseline and another system."""
@@ -118,51 +119,50 @@ class _Tests:
         if resamples:
             mean, half_width = estimate_ci(self._resampled(place) - self._resampled(0))
             interval = Interval(float(mean), float(half_width), resamples, seed)
-        bootstrap_p = self._pairs[0, place] if resamples else None
-        randomisation_p = self._randomised.get(place)
-        made = [p for p in (bootstrap_p, randomisation_p) if p is not None]
-        significant = bool(made) and max(made) < self._config.significance_level
-        return Difference(self._ahead(place, 0), interval, bootstrap_p, randomisation_p, significant)
+        values = (self._bootstrap_p(0, place), self._randomisation_p(0, place))
+        return Difference(self._ahead(place, 0), interval, *values, self._significant(0, place))
 
     def rank(self, place: int) -> int:
-        """By the bootstrap of every pair or, where there is none, by the randomisation of every pair."""
+        """1 + systems that are significantly better."""
         sign = -1 if self._metric.lower_is_better else 1
-        pairs = ((min(other, place), max(other, place), other) for other in range(len(self._systems)) if other != place)
-        return 1 + sum(
-            self._pairs.get((one, two), 1.0) < self._config.significance_level and sign * self._ahead(other, place) > 0
-            for one, two, other in pairs
-        )
+        ahead = [other for other in range(len(self._systems)) if sign * self._ahead(other, place) > 0]
+        return 1 + sum(self._significant(min(place, other), max(place, other)) for other in ahead)
 
-    def _every_pair(self) -> Iterator[tuple[tuple[int, int], float]]:
-        if self._config.resamples:
-            for pair in itertools.combinations(range(len(self._systems)), 2):
-                yield pair, self._bootstrap_p(*pair)
-        elif self._config.trials:
-            for one in range(len(self._systems) - 1):
-                for other, value in (self._against(one) if one else self._randomised).items():
-                    yield (one, other), value
+    def _significant(self, one: int, other: int) -> bool:
+        """By every test that is made. The second is spared where the first says no."""
+        made = False
+        for test in (self._bootstrap_p, self._randomisation_p):
+            value = test(one, other)
+            if value is not None and value >= self._config.significance_level:
+                return False
+            made |= value is not None
+        return made
 
-    def _bootstrap_p(self, one: int, other: int) -> float:
+    def _bootstrap_p(self, one: int, other: int) -> float | None:
         """As `sacrebleu.significance` computes it, two-sided: how often a resampled difference, centred, is larger."""
+        if not self._config.resamples:
+            return None
         if self._equal(one, other):
             return 1.0
         differences = np.abs(self._resampled(other) - self._resampled(one))
         larger = np.sum(differences - differences.mean() > abs(self._ahead(other, one)))
         return float((larger + 1) / (len(differences) + 1))
 
-    def _against(self, baseline: int) -> dict[int, float]:
-        """p of sacreBLEU's approximate randomisation, by place, of the systems after `baseline`."""
-        places = range(baseline, len(self._systems))
-        named = [(str(place), self._systems[place]) for place in places]
-        with _sacrebleu_seed(self._config.seed):
-            _, columns = PairedTest(named, {"metric": self._metric}, None, "ar", n_samples=self._config.trials)()
-        (results,) = (column for name, column in columns.items() if name != "System")
-        found = {}
-        for place, result in zip(places[1:], results[1:], strict=True):
+    def _randomisation_p(self, one: int, other: int) -> float | None:
+        """That of sacreBLEU's own approximate randomisation."""
+        if not self._config.trials:
+            return None
+        if self._equal(one, other):
+            return 1.0
+        if (one, other) not in self._randomised:
+            named = [(str(place), self._systems[place]) for place in (one, other)]
+            with _sacrebleu_seed(self._config.seed):
+                _, columns = PairedTest(named, {"metric": self._metric}, None, "ar", n_samples=self._config.trials)()
+            ((_, result),) = (column for name, column in columns.items() if name != "System")
             assert isinstance(result, TestResult)
             assert result.p_value is not None
-            found[place] = 1.0 if self._equal(baseline, place) else float(result.p_value)
-        return found
+            self._randomised[one, other] = float(result.p_value)
+        return self._randomised[one, other]
 
     def _equal(self, one: int, other: int) -> bool:
         return np.array_equal(self._metric.counts(self._systems[one]), self._metric.counts(self._systems[other]))

@@ -16,7 +16,8 @@ def comparison_text(comparison: Comparison) -> Iterator[str]:
     for row in rows:
         cells = [row[column].rjust(widths[column]) for column in kept[:-1]]
         yield f"  {'  '.join([*cells, row[kept[-1]]])}"
-    yield f"  {comparison.tests}; a rank counts the systems that are better with p < {comparison.significance_level:g}"
+    better = f"{comparison.tests}; rank = 1 + systems that are better with p < {comparison.significance_level:g}"
+    yield f"  {better}{' by both' if comparison.resamples and comparison.trials else ''}"
 
 
 def _cells(standing: Standing, decimals: int) -> Sequence[str]:

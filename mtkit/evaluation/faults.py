@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from mtkit.evaluation.analysis import Texts
 from mtkit.evaluation.words import addresses, longest_shared, numbers, repeated, words
 
-UNTRANSLATED = 5
-"""So many words in a row that the translation has from the source, and no reference has, were left untranslated."""
+UNTRANSLATED = 4
+"""Text that the translation has from the source, and no reference has, was left untranslated if so many of its words begin
+with a small letter (or have none): names and titles are often the same in both languages."""
 REPEATED = 3
 """So often may no four words come in a line, unless a reference has them as often."""
 
@@ -56,7 +57,7 @@ def _untranslated(source: str, references: Sequence[str], line: str) -> str:
     if _copy(source, references, line):
         return ""  # told already
     run = longest_shared(line, source)
-    if len(run) < UNTRANSLATED or not any(word[0].isalpha() for word in run):
+    if sum(word[0].isalpha() and not word[0].isupper() for word in run) < UNTRANSLATED:
         return ""
     known = any(len(longest_shared(" ".join(run), reference)) == len(run) for reference in references)
     return "" if known else f"“{' '.join(run)}” as in the source"

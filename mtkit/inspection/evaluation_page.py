@@ -33,6 +33,7 @@ EXAMPLES = 25
 FAULTS_SHOWN = 10
 """Of each kind and system."""
 
+RATIO_TICKS = (*(f"–{bound:g}" for bound in RATIOS), f"{RATIOS[-1]:g}–")
 NAMED_RATIOS = (
     f"< {RATIOS[0]:g}",
     *(f"{a:g}–{b:g}" for a, b in itertools.pairwise(RATIOS)),
@@ -61,6 +62,7 @@ class SideBySide:
 class Groups:
     """BLEU by some property of the sentences, drawn and as figures."""
 
+    title: str
     what: str
     groups: tuple[Group, ...]
     plot: Plot | None
@@ -129,7 +131,7 @@ def look_at(
         by_frequency=rare,
         lengths=lengths,
         length_plot=plot_kinds(
-            "ratio", "Length of the lines", "% of the lines", shares, NAMED_RATIOS, "times the reference", from_zero=True
+            "ratio", "Length of the lines", "% of the lines", shares, RATIO_TICKS, "times the reference", from_zero=True
         ),
         ratio_names=NAMED_RATIOS,
         faults=faults(texts),
@@ -146,7 +148,7 @@ def _groups(name: str, title: str, what: str, groups: Sequence[Group], systems: 
         Series(system, [(place, group.scores[number]) for place, group in enumerate(kept)], marked=True)
         for number, system in enumerate(systems)
     ]
-    return Groups(what, kept, plot_kinds(name, title, "BLEU", series, [group.label for group in kept], what))
+    return Groups(title, what, kept, plot_kinds(name, title, "BLEU", series, [group.label for group in kept], what))
 
 
 def _side_by_side(example: Example, systems: Sequence[str]) -> SideBySide:
