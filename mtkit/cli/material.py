@@ -41,7 +41,7 @@ def find_material(
         for reference, text in zip(references, texts, strict=True):
             if lines is not None and len(lines) != len(text):
                 raise UserError(f"line counts differ: {source} {len(lines)} lines, {reference} {len(text)} lines")
-        return Material(Path(references[0]).name, lines, texts, references)
+        return Material(" + ".join(Path(reference).name for reference in references), lines, texts, references)
     data = config.data
     name = test_set or config.evaluation.test_set
     if name:

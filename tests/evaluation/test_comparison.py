@@ -44,7 +44,7 @@ SYSTEMS = [
 
 
 def evaluation(**options: Any) -> Evaluation:
-    return Evaluation.model_validate({"resamples": 300, "trials": 500, "seed": 7, "metrics": ["bleu"]} | options)
+    return Evaluation.model_validate({"resamples": 200, "trials": 200, "seed": 7, "metrics": ["bleu"]} | options)
 
 
 def compared(systems: list[System], **options: Any) -> tuple[Comparison, ...]:
@@ -60,7 +60,7 @@ def test_p_values_and_intervals_are_those_of_sacrebleu(
 ) -> None:
     monkeypatch.setenv("SACREBLEU_SEED", "7")
     named = [(system.name, system.lines) for system in SYSTEMS]
-    _, columns = PairedTest(named, {name: make()}, [REFERENCE], test, n_samples=300 if test == "bs" else 500)()
+    _, columns = PairedTest(named, {name: make()}, [REFERENCE], test, n_samples=200)()
     (theirs,) = (column for key, column in columns.items() if key != "System")
     (ours,) = compared(SYSTEMS, metrics=[name])
     for expected, found in zip(theirs, ours.standings, strict=True):
@@ -108,7 +108,7 @@ def test_ranks_are_shared_by_those_that_cannot_be_told_apart() -> None:
     assert [standing.system for standing in bleu.standings] == ["worse.de", "good.de", "bad.de", "alike.de"]
     assert [standing.rank for standing in bleu.standings] == [3, 1, 4, 1]
     assert [standing.rank for standing in ter.standings] == [3, 1, 4, 1]  # of which lower is better
-    (strict,) = compared(SYSTEMS, significance_level=0.003)  # below what 300 resamples can show
+    (strict,) = compared(SYSTEMS, significance_level=0.003)  # below what 200 resamples can show
     assert [standing.rank for standing in strict.standings] == [1, 1, 1, 1]
     assert not any(standing.difference and standing.difference.significant for standing in strict.standings)
 
@@ -169,13 +169,13 @@ def test_the_table() -> None:
     assert second.difference is not None
     assert f"{second.difference.delta:+.2f}" in alike
     assert f"{second.difference.bootstrap_p:.4f}" in alike
-    assert "paired bootstrap, 300 resamples; approximate randomisation, 500 trials; seed 7" in foot
+    assert "paired bootstrap, 200 resamples; approximate randomisation, 200 trials; seed 7" in foot
 
 
 def test_json_tells_the_same() -> None:
     (found,) = compared(SYSTEMS)
     told = json.loads(json.dumps(found.to_json()))
-    assert (told["metric"], told["baseline"], told["seed"], told["resamples"]) == ("bleu", "good.de", 7, 300)
+    assert (told["metric"], told["baseline"], told["seed"], told["resamples"]) == ("bleu", "good.de", 7, 200)
     assert told["signature"].startswith("nrefs:1|")
     second = found.standings[1]
     assert second.difference is not None
