@@ -1,13 +1,15 @@
-"""`mtkit evaluate`: trained models, or files of translations, to signed scores."""
+"""`mtkit evaluate`: trained models, or files of translations, to signed scores and comparisons."""
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from mtkit.cli.material import Material, find_material
 from mtkit.cli.options import debug_option, device_option, set_option
 from mtkit.support.errors import UserError
 
@@ -16,17 +18,29 @@ if TYPE_CHECKING:
 
     from mtkit.checkpoint import LoadedModel
     from mtkit.config.schema import Config
-    from mtkit.data.folder import PreparedData
+    from mtkit.evaluation.comparison import Comparison
+    from mtkit.evaluation.scores import Score, Scorer, SentenceScores
+
+TOLD = 10
+"""Lines that went wrong in translation and are each told of; of further ones only the number."""
 
 
 @dataclass(frozen=True)
-class _Material:
-    """What is translated and what it is compared with."""
+class _Evaluated:
+    """A system, its translation, and what that is held against."""
 
-    label: str
-    source: Sequence[str] | None  # None where only the references were given
-    references: Sequence[Sequence[str]]
-    reference_names: Sequence[str]
+    name: str
+    lines: Sequence[str]
+    config: "Config"
+    material: Material
+
+    def compares_with(self, other: "_Evaluated") -> bool:
+        """Whether scores of the two are of one kind."""
+        return (
+            self.material.references == other.material.references
+            and self.config.evaluation == other.config.evaluation
+            and self.config.data.target_language == other.config.data.target_language
+        )
 
 
 @click.command()
@@ -39,6 +53,16 @@ class _Material:
 @click.option("--test-set", metavar="NAME", help="Test set such as newstest2014.  [default: the config's]")
 @click.option("--source", metavar="FILE", help="Text to translate instead of a test set.")
 @click.option("--reference", "references", metavar="FILE", multiple=True, help="Its human translation; may be repeated.")
+@click.option(
+    "--import-scores",
+    "imported",
+    metavar="FILE",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Scores of another tool for these translations, as scripts/comet.sh writes them; may be repeated.",
+)
+@click.option("--sentences", is_flag=True, help="Also score each line.")
+@click.option("--report", metavar="FILE.html", type=click.Path(path_type=Path), help="Page to write about the translations.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @set_option
 @device_option
@@ -49,6 +73,9 @@ def evaluate(
     test_set: str | None,
     source: str | None,
     references: tuple[str, ...],
+    imported: tuple[Path, ...],
+    sentences: bool,
+    report: Path | None,
     form: str,
     overrides: tuple[str, ...],
     device: str,
@@ -58,44 +85,84 @@ def evaluate(
     With a model, its config's test set is translated as `mtkit translate` does it, scored, and the translation kept in the
     run folder. newstest2014 is the full set of 3,003 lines (sacreBLEU's wmt14/full). Text is compared as it is: hypotheses
     must be plain, not tokenised.
+
+    Several systems are also compared, the first being the baseline: differences with intervals and p-values (paired
+    bootstrap, approximate randomisation), and ranks that systems share unless they differ significantly.
+
+    --report writes one HTML page: scores by sentence length and by rare words, what went wrong, sentences side by side.
     """
-    import json
+    from mtkit.evaluation.comparison import System, compare
+    from mtkit.evaluation.unfinished import hypothesis_warnings
 
-    from mtkit.evaluation.scores import hypothesis_warnings, score
-
-    _check_choice(models, hypotheses, test_set, source, references)
+    _check_choice(models, hypotheses, test_set, source, references, report)
     for override in overrides:
         if override.partition(".")[0] in ("cleaning", "vocabulary", "model", "training"):
             raise UserError(f"--set {override}: evaluate only has use for the sections data, decoding and evaluation")
+    evaluated = _systems(models, hypotheses, test_set, source, references, overrides, device)
+    alike = all(each.compares_with(evaluated[0]) for each in evaluated)
+    if report and not alike:
+        raise UserError(
+            f"--report {report}: the systems were scored on other text or with other options: report on each alone"
+        )
+    shared = _scorer(evaluated[0], imported) if alike else None
     results = []
-    for name, lines, config, material in _systems(models, hypotheses, test_set, source, references, overrides, device):
-        for warning in hypothesis_warnings(lines):
-            click.echo(f"WARNING: {name}: {warning}", err=True)
-        scores = score(
-            lines,
-            material.references,
-            config.evaluation,
-            hypotheses_name=name,
-            reference_names=material.reference_names,
-            test_set=material.label,
-            target_language=config.data.target_language,
-        )
-        results.append((name, scores))
-    if form == "json":
-        click.echo(
-            json.dumps([{"system": name, "scores": [s.to_json() for s in scores]} for name, scores in results], indent=1)
-        )
-        return
-    for name, scores in results:
-        click.echo(name)
+    for each in evaluated:
+        for warning in hypothesis_warnings(each.lines):
+            click.echo(f"WARNING: {each.name}: {warning}", err=True)
+        scorer = shared or _scorer(each, imported)
+        scores = scorer.score(each.lines, each.name, intervals=True)
+        results.append((each.name, scores, scorer.sentence_scores(each.lines) if sentences else ()))
+    comparisons: tuple[Comparison, ...] = ()
+    if shared and len(evaluated) > 1:
+        comparisons = compare([System(each.name, each.lines) for each in evaluated], shared)
+    elif len(evaluated) > 1:
+        click.echo("WARNING: the systems are not compared: they were scored on other text or with other options", err=True)
+    click.echo("\n".join(_as_json(results, comparisons) if form == "json" else _as_text(results, comparisons)))
+    if report and shared:
+        _write_report(report, evaluated, shared)
+
+
+_Results = Sequence[tuple[str, Sequence["Score"], Sequence["SentenceScores"]]]
+
+
+def _as_text(results: _Results, comparisons: Sequence["Comparison"]) -> Iterator[str]:
+    """Scores of each system, the comparison, and then of each line a row of tab-separated columns."""
+    from mtkit.evaluation.comparison_text import comparison_text
+
+    for name, scores, _ in results:
+        yield name
         for found in scores:
-            click.echo(f"  {found}")
+            yield f"  {found}"
+    for comparison in comparisons:
+        yield ""
+        yield from comparison_text(comparison)
+    for name, _, by_line in results:
+        if by_line:
+            yield ""
+            yield "\t".join(["system", "line", *(f"{column.metric} {column.signature}" for column in by_line)])
+            for number, row in enumerate(zip(*(column.values for column in by_line), strict=True), 1):
+                yield "\t".join([name, str(number), *(f"{value:.4f}" for value in row)])
+
+
+def _as_json(results: _Results, comparisons: Sequence["Comparison"]) -> Iterator[str]:
+    """One object."""
+    systems = []
+    for name, scores, by_line in results:
+        told: dict[str, object] = {"system": name, "scores": [found.to_json() for found in scores]}
+        systems.append(told | ({"sentences": [column.to_json() for column in by_line]} if by_line else {}))
+    whole = {"systems": systems, "comparisons": [comparison.to_json() for comparison in comparisons]}
+    yield json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False)
 
 
 def _check_choice(
-    models: Sequence[str], hypotheses: Sequence[str], test_set: str | None, source: str | None, references: Sequence[str]
+    models: Sequence[str],
+    hypotheses: Sequence[str],
+    test_set: str | None,
+    source: str | None,
+    references: Sequence[str],
+    report: Path | None,
 ) -> None:
-    """Refuses options that contradict each other."""
+    """Refuses options that contradict each other, and a report that cannot be, before any work."""
     if models and hypotheses:
         raise click.UsageError("Give either --model or --hypothesis, not both.")
     if test_set and (source or references):
@@ -106,6 +173,10 @@ def _check_choice(
         raise click.UsageError("--reference needs the --source to translate, or a --hypothesis.")
     if hypotheses and not references and not test_set:
         raise click.UsageError("--hypothesis needs a --reference or a --test-set to compare with.")
+    if report:
+        from mtkit.inspection.page import check_target
+
+        check_target(report, "--report")
 
 
 def _systems(
@@ -116,16 +187,16 @@ def _systems(
     references: Sequence[str],
     overrides: Sequence[str],
     device: str,
-) -> list[tuple[str, list[str], "Config", _Material]]:
-    """For each system: its name, its translation, the config and what to compare with."""
+) -> list[_Evaluated]:
+    """Each system with its translation and what to compare it with."""
     from mtkit.config.loader import override_config
     from mtkit.config.schema import Config
     from mtkit.support.lines import read_lines
 
     if hypotheses:
         config = override_config(Config(), overrides)
-        material = _material(config, test_set, source, references)
-        return [(name, read_lines(name), config, material) for name in hypotheses]
+        material = find_material(config, test_set, source, references)
+        return [_Evaluated(name, read_lines(name), config, material) for name in hypotheses]
 
     from mtkit.checkpoint import load_model, newest_run
     from mtkit.support.device import resolve
@@ -135,63 +206,72 @@ def _systems(
     for path in models or [str(newest_run())]:
         loaded = load_model(path, place)
         config = override_config(loaded.config, overrides)
-        material = _material(config, test_set, source, references, loaded.folder)
+        material = find_material(config, test_set, source, references, loaded.folder)
         click.echo(
             f"{loaded.folder}, update {loaded.step}: translating {material.label}, {len(material.references[0])} lines",
             err=True,
         )
-        found.append((path, _translated(loaded, config, material, place), config, material))
+        found.append(_Evaluated(path, _translated(loaded, config, material, place), config, material))
     return found
 
 
-def _material(
-    config: "Config", test_set: str | None, source: str | None, references: Sequence[str], run: Path | None = None
-) -> _Material:
-    """The files given, the named test set, or the test text of the prepared data of `run`."""
-    from mtkit.data.folder import PreparedData
-    from mtkit.evaluation.test_sets import TEST_SETS, load_test_set
-    from mtkit.support.lines import read_lines
+def _scorer(system: _Evaluated, imported: Sequence[Path]) -> "Scorer":
+    """What scores `system` and all that compare with it."""
+    from mtkit.evaluation.imported import imported_metric
+    from mtkit.evaluation.scores import Scorer
 
-    if references:
-        texts = [read_lines(reference) for reference in references]
-        lines = read_lines(source) if source else None
-        for reference, text in zip(references, texts, strict=True):
-            if lines is not None and len(lines) != len(text):
-                raise UserError(f"line counts differ: {source} {len(lines)} lines, {reference} {len(text)} lines")
-        return _Material(Path(references[0]).name, lines, texts, references)
-    data = config.data
-    name = test_set or config.evaluation.test_set
-    if name:
-        named = load_test_set(name, data.source_language, data.target_language, Path(data.folder or "data") / TEST_SETS)
-        return _Material(named.label, named.source, named.references, [name] * len(named.references))
-    prepared = PreparedData.open(data.folder)
-    paths = [prepared.text_path("test", language) for language in (data.source_language, data.target_language)]
-    label = _test_label(prepared, run)
-    return _Material(label, read_lines(paths[0]), [read_lines(paths[1])], [str(paths[1])])
-
-
-def _test_label(prepared: "PreparedData", run: Path | None) -> str:
-    """What to call the test text of `prepared`. With a warning and its fingerprints in it, if `run` began beside another.
-
-    No error: the score is right, and to score a run on other text is nothing wrong. But it must not go by the same name.
-    """
-    from mtkit.checkpoint import Run
-    from mtkit.training.provenance import text_fingerprints
-
-    label = f"test of {prepared.folder.resolve().name}"
-    before = Run(run).provenance().get("test") if run else None
-    now = text_fingerprints(prepared, "test")
-    if before in (None, now) or not now:
-        return label
-    click.echo(
-        f"WARNING: {prepared.folder}: its test text is not the one that {run} began beside "
-        f"(the run has {before}, now {now}): scores of the two do not compare",
-        err=True,
+    scorer = Scorer(
+        system.material.references,
+        system.config.evaluation,
+        reference_names=system.material.reference_names,
+        test_set=system.material.label,
+        target_language=system.config.data.target_language,
     )
-    return f"{label}, source {now['source_sha256'][:8]} target {now['target_sha256'][:8]}"
+    for path in imported:
+        scorer.add(*imported_metric(path))
+    return scorer
 
 
-def _translated(loaded: "LoadedModel", config: "Config", material: _Material, device: "torch.device") -> list[str]:
+def _write_report(target: Path, evaluated: Sequence[_Evaluated], scorer: "Scorer") -> None:
+    """The page about systems that compare with each other."""
+    from mtkit.evaluation.analysis import Texts
+    from mtkit.evaluation.comparison import System
+    from mtkit.inspection.evaluation_page import write_evaluation_page
+
+    if scorer is None:
+        raise UserError(
+            f"--report {target}: the systems were scored on other text or with other options: report on them apart"
+        )
+    first = evaluated[0]
+    material, data = first.material, first.config.data
+    write_evaluation_page(
+        Texts(material.source, material.references, [System(each.name, each.lines) for each in evaluated]),
+        scorer,
+        target,
+        source_language=data.source_language,
+        target_language=data.target_language,
+        frequency=_frequency(first),
+        option="--report",
+    )
+    click.echo(f"the report is in {target}", err=True)
+
+
+def _frequency(system: _Evaluated) -> "Mapping[str, int] | None":
+    """How often the training text beside which `system` was evaluated has the words of the source; None if there is none."""
+    from mtkit.evaluation.analysis import word_frequencies
+    from mtkit.support.lines import count_lines, decode, raw_lines
+    from mtkit.support.progress import shown
+
+    source, data = system.material.source, system.config.data
+    path = Path(data.folder or "data") / f"train.{data.source_language}"
+    if source is None or not path.is_file():
+        return None
+    one_by_one = ([decode(raw, str(path), number)] for number, raw in enumerate(raw_lines(path), 1))
+    chunks = shown(one_by_one, "counting words of the training text", count_lines(path))
+    return word_frequencies((line for chunk in chunks for line in chunk), source)
+
+
+def _translated(loaded: "LoadedModel", config: "Config", material: Material, device: "torch.device") -> list[str]:
     """The material's source as the model translates it, with a bar on a terminal; also kept in the run folder."""
     from mtkit.decoding.translator import Translator
     from mtkit.support.files import write_text, writing
@@ -199,8 +279,14 @@ def _translated(loaded: "LoadedModel", config: "Config", material: _Material, de
 
     assert material.source is not None, "a model is only evaluated on material with a source"
     translator = Translator([loaded.model], loaded.vocabularies, config.decoding, device)
-    one_by_one = ([translation.text] for translation in translator.translate(material.source))
-    lines = [text for chunk in shown(one_by_one, "translating", len(material.source)) for text in chunk]
+    one_by_one = ([translation] for translation in translator.translate(material.source))
+    found = [each for chunk in shown(one_by_one, "translating", len(material.source)) for each in chunk]
+    lines = [translation.text for translation in found]
+    warnings = [warning for translation in found for warning in translation.warnings]
+    for warning in warnings[:TOLD]:
+        click.echo(f"WARNING: {warning}", err=True)
+    if warnings[TOLD:]:
+        click.echo(f"WARNING: {len(warnings) - TOLD} more of this kind: mtkit translate tells them all", err=True)
     kept = (
         loaded.folder / "translations" / f"{_file_name(material.label)}.step-{loaded.step:08d}.{config.data.target_language}"
     )

@@ -5,38 +5,35 @@ The lines are handed to sacreBLEU as they are, so a score here is the one its co
 models or downloads.
 """
 
-import re
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from sacrebleu.metrics.base import Metric
-from sacrebleu.metrics.bleu import BLEU
-from sacrebleu.metrics.chrf import CHRF
-from sacrebleu.metrics.ter import TER
+from sacrebleu.metrics.base import Score as MetricScore
+from sacrebleu.significance import estimate_ci
 
 from mtkit.config.schema import Evaluation
+from mtkit.evaluation.metrics import LOWER_IS_BETTER, METRICS, Counted, counted
 from mtkit.evaluation.test_sets import NEWSTEST2014_BY_LINES
 from mtkit.support.errors import UserError
 
-METRICS: Mapping[str, Callable[[Evaluation, str], Metric]] = {
-    # `force` only silences sacreBLEU's own remark on tokenised input, which `hypothesis_warnings` makes for every metric.
-    "bleu": lambda config, language: BLEU(lowercase=config.lowercase, trg_lang=language, force=True),
-    "chrf": lambda config, language: CHRF(lowercase=config.lowercase),
-    "chrf++": lambda config, language: CHRF(lowercase=config.lowercase, word_order=2),
-    # TER disregards case whatever `lowercase` says, as TERCOM and sacreBLEU's command line do; its signature says case:lc.
-    "ter": lambda config, language: TER(),
-}
-"""Name in the config -> sacreBLEU's metric, from the options and the target language (BLEU's tokeniser follows it)."""
 
-SIGNS_OF_UNFINISHED_TEXT: Mapping[str, re.Pattern[str]] = {
-    "BPE pieces (@@)": re.compile(r"@@( |\Z)"),
-    "SentencePiece marks (U+2581)": re.compile("\u2581"),
-    "escaped quotes (&quot; &apos;)": re.compile(r"&(quot|apos);"),
-    "a full stop set off by a space": re.compile(r" \.\Z"),
-}
-TOLERATED_SHARE = 0.1
-"""Share of lines with a sign of unfinished text that passes without a warning."""
+@dataclass(frozen=True)
+class Interval:
+    """Where 95 % of the scores of resampled test sets lie, as sacreBLEU has it: mean ± half_width (Koehn 2004)."""
+
+    mean: float
+    half_width: float
+    resamples: int
+    seed: int
+
+    def __str__(self) -> str:
+        """All of it, to two digits."""
+        return self.format(2)
+
+    def format(self, decimals: int) -> str:
+        """All of it."""
+        figures = f"{self.mean:.{decimals}f} ± {self.half_width:.{decimals}f}"
+        return f"{figures} (95 %, bs:{self.resamples}|seed:{self.seed})"
 
 
 @dataclass(frozen=True)
@@ -44,9 +41,9 @@ class Score:
     """One number and all that is needed to compare it with another."""
 
     metric: str
-    """Name as in the config: bleu, chrf, chrf++, ter."""
+    """Name as in the config (bleu, chrf, …), or in a file of imported scores."""
     value: float
-    """0 to 100, unrounded; higher is better, but for TER lower is (and it may exceed 100)."""
+    """Unrounded. sacreBLEU's go from 0 to 100; higher is better, but for TER lower is (and it may exceed 100)."""
     summary: str
     """sacreBLEU's own words: name, value to two digits and, for BLEU, precisions, brevity penalty and lengths."""
     signature: str
@@ -55,15 +52,121 @@ class Score:
     """What was translated: label of a test set or name of a reference file; '' if it has no name."""
     sentences: int
     """Lines scored."""
+    interval: Interval | None = None
+    """None where it was not asked for."""
+    decimals: int = 2
+    """Digits worth printing."""
 
     def __str__(self) -> str:
         """All of it on one line."""
-        lines = f"{self.sentences} line{'' if self.sentences == 1 else 's'}"
-        return f"{self.summary} | {self.signature} | {f'{self.test_set}, ' if self.test_set else ''}{lines}"
+        interval = [self.interval.format(self.decimals)] if self.interval else []
+        return " | ".join([self.summary, self.signature, self.set, *interval])
 
-    def to_json(self) -> dict[str, str | float | int]:
+    @property
+    def set(self) -> str:
+        """The test set with its line count."""
+        return f"{f'{self.test_set}, ' if self.test_set else ''}{self.sentences} line{'' if self.sentences == 1 else 's'}"
+
+    def to_json(self) -> dict[str, object]:
+        """The fields by name, for `json.dumps`."""
+        fields = asdict(self)
+        del fields["decimals"]
+        return fields
+
+
+@dataclass(frozen=True)
+class SentenceScores:
+    """One metric of each line. `signature` may differ from that of the corpus: BLEU's then says eff:yes."""
+
+    metric: str
+    signature: str
+    values: tuple[float, ...]
+
+    def to_json(self) -> dict[str, object]:
         """The fields by name, for `json.dumps`."""
         return asdict(self)
+
+
+class Scorer:
+    """Scores one system after another against the same references, which it prepares once.
+
+    `references` holds one list of lines per reference set, not one per sentence. The names serve messages and the report;
+    `test_set` defaults to the names of the references. `target_language` chooses BLEU's tokeniser as `sacrebleu -l` does
+    (13a, but zh, ja-mecab and ko-mecab for these three); the signature names it.
+    """
+
+    def __init__(
+        self,
+        references: Sequence[Sequence[str]],
+        config: Evaluation,
+        *,
+        reference_names: Sequence[str] = (),
+        test_set: str = "",
+        target_language: str = "",
+    ) -> None:
+        """Raises UserError if the tokeniser of the target language is not installed."""
+        assert references, "no reference given"
+        assert not any(isinstance(lines, str) for lines in references), "references: one list of lines per reference set"
+        assert not reference_names or len(reference_names) == len(references), "as many names as references"
+        self.config = config
+        self.test_set = test_set or " ".join(reference_names)
+        self.references, self._names, self._language = references, reference_names, target_language
+        self._metrics: dict[str, Counted] = {}
+        self.names: tuple[str, ...] = config.metrics
+        """Of the metrics, in the order of the scores."""
+
+    def add(self, name: str, metric: Counted) -> None:
+        """One more metric. UserError if there is one of that name."""
+        if name in self.names:
+            raise UserError(f"there are two metrics called {name}: leave one out")
+        self._metrics[name] = metric
+        self.names = (*self.names, name)
+
+    def metric(self, name: str) -> Counted:
+        """The metric of that name, made when it is first asked for."""
+        if name not in self._metrics:
+            self._metrics[name] = counted(name, self.config, self.references, self._language)
+        return self._metrics[name]
+
+    def check(self, hypotheses: Sequence[str], name: str = "") -> None:
+        """UserError if a reference has another number of lines than the hypotheses called `name`, or if there are none.
+
+        sacreBLEU's metric classes silently score as many lines as the shortest side has, so this has to be refused here.
+        """
+        _check_counts(hypotheses, self.references, name, self._names)
+
+    def score(self, hypotheses: Sequence[str], name: str = "", *, intervals: bool = False) -> tuple[Score, ...]:
+        """The score by each metric. UserError as `check`."""
+        self.check(hypotheses, name)
+        return tuple(self._score(metric, hypotheses, intervals) for metric in self.names)
+
+    def sentence_scores(self, hypotheses: Sequence[str]) -> tuple[SentenceScores, ...]:
+        """The score of each line by each metric."""
+        found = []
+        for name in self.names:
+            metric = self.metric(name).of_sentences()
+            values = tuple(capped(name, value) for value in metric.sentence_scores(hypotheses))
+            found.append(SentenceScores(name, metric.get_signature().format(), values))
+        return tuple(found)
+
+    def _score(self, name: str, hypotheses: Sequence[str], intervals: bool) -> Score:
+        metric = self.metric(name)
+        result: MetricScore = metric.corpus_score(hypotheses, None)
+        return Score(
+            metric=name,
+            value=capped(name, result.score),
+            summary=result.format(width=metric.decimals),
+            signature=metric.get_signature().format(),
+            test_set=self.test_set,
+            sentences=len(hypotheses),
+            interval=self._interval(name, hypotheses) if intervals and self.config.resamples else None,
+            decimals=metric.decimals,
+        )
+
+    def _interval(self, name: str, hypotheses: Sequence[str]) -> Interval:
+        resamples, seed = self.config.resamples, self.config.seed
+        mean, half_width = estimate_ci(self.metric(name).resampled(hypotheses, resamples, seed))
+        return Interval(capped(name, mean), float(half_width), resamples, seed)
 
 
 def score(
@@ -76,62 +179,18 @@ def score(
     test_set: str = "",
     target_language: str = "",
 ) -> tuple[Score, ...]:
-    """Scores `hypotheses` with each of `config.metrics`, in that order.
-
-    `references` holds one list of lines per reference set, not one per sentence. The names serve messages and the report;
-    `test_set` defaults to the names of the references. `target_language` chooses BLEU's tokeniser as `sacrebleu -l` does
-    (13a, but zh, ja-mecab and ko-mecab for these three); the signature names it.
+    """Scores `hypotheses` with each of `config.metrics`, in that order: what a `Scorer` says of one system.
 
     Raises UserError if a reference has another number of lines than the hypotheses, if there are none, or if the
     tokeniser of the target language is not installed.
     """
-    assert references, "no reference given"
-    assert not any(isinstance(reference, str) for reference in references), "references: one list of lines per reference set"
-    _check_counts(hypotheses, references, hypotheses_name, reference_names)
-    scores = []
-    for name in config.metrics:
-        metric = _metric(name, config, target_language)
-        result = metric.corpus_score(hypotheses, references)
-        scores.append(
-            Score(
-                metric=name,
-                value=float(result.score),
-                summary=result.format(width=2),
-                signature=metric.get_signature().format(),
-                test_set=test_set or " ".join(reference_names),
-                sentences=len(hypotheses),
-            )
-        )
-    return tuple(scores)
+    scorer = Scorer(references, config, reference_names=reference_names, test_set=test_set, target_language=target_language)
+    return scorer.score(hypotheses, hypotheses_name)
 
 
-def hypothesis_warnings(hypotheses: Sequence[str]) -> tuple[str, ...]:
-    """What makes a score of these lines doubtful, one sentence each, for stderr; nothing for raw detokenised text."""
-    if not any(line.strip() for line in hypotheses):
-        return (f"all {len(hypotheses)} hypotheses are empty",) if hypotheses else ()
-    signs: Counter[str] = Counter()
-    unfinished = 0
-    for line in hypotheses:
-        found = [name for name, pattern in SIGNS_OF_UNFINISHED_TEXT.items() if pattern.search(line)]
-        signs.update(found)
-        unfinished += bool(found)
-    if unfinished <= TOLERATED_SHARE * len(hypotheses):
-        return ()
-    kinds = ", ".join(f"{name} in {count}" for name, count in signs.most_common())
-    return (
-        f"{unfinished} of {len(hypotheses)} hypotheses do not look like finished text: {kinds}; "
-        "join the pieces, unescape and detokenise before scoring, or the score cannot be compared with others",
-    )
-
-
-def _metric(name: str, config: Evaluation, target_language: str) -> Metric:
-    try:
-        return METRICS[name](config, target_language)
-    except (ImportError, RuntimeError) as error:  # MeCab and its dictionaries are extras of sacreBLEU
-        raise UserError(
-            f"evaluation.metrics: {name} for target language {target_language} needs a tokeniser that is not installed: "
-            f"{' '.join(str(error).split())}"
-        ) from None
+def capped(metric: str, value: float) -> float:
+    """A score as a plain number. Rounding lifts sacreBLEU's perfect one to 100.00000000000004; TER alone may exceed 100."""
+    return min(float(value), 100.0) if metric in METRICS and metric not in LOWER_IS_BETTER else float(value)
 
 
 def _check_counts(
@@ -140,8 +199,6 @@ def _check_counts(
     hypotheses_name: str,
     reference_names: Sequence[str],
 ) -> None:
-    """sacreBLEU's metric classes silently score as many lines as the shortest side has, so this has to be refused here."""
-    assert not reference_names or len(reference_names) == len(references), "as many names as references"
     names = [f" {name}" for name in reference_names]
     if not names:
         names = [""] if len(references) == 1 else [f" #{number}" for number in range(1, len(references) + 1)]

@@ -8,17 +8,14 @@ space). Knows nothing of scores or models.
 import difflib
 import json
 import re
-import tarfile
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from http.client import HTTPException
 from pathlib import Path
 
 import sacrebleu
 from sacrebleu.dataset import DATASETS
-from sacrebleu.utils import SACREBLEU_DIR, get_reference_files, get_source_file
 
+from mtkit.evaluation.fetching import FetchError, fetch, own_folder
 from mtkit.support.errors import UserError
 from mtkit.support.files import sha256, write_text, writing
 from mtkit.support.lines import read_lines
@@ -45,17 +42,16 @@ PINNED_LINES: Mapping[tuple[str, str], int] = {
     **{("wmt14/full", pair): 3003 for pair in ("en-de", "de-en", "en-fr", "fr-en")},
     ("wmt14", "en-de"): 2737,
     ("wmt14", "en-fr"): 3003,
-    ("wmt15", "en-de"): 2169,
-    ("wmt16", "en-de"): 2999,
-    ("wmt17", "en-de"): 3004,
-    ("wmt18", "en-de"): 2998,
+    **{
+        (name, pair): lines
+        for name, lines in {"wmt15": 2169, "wmt16": 2999, "wmt17": 3004, "wmt18": 2998}.items()
+        for pair in ("en-de", "de-en")
+    },
+    **{(f"multi30k/{year}", pair): 1000 for year in (2016, 2017) for pair in ("en-de", "en-fr")},
     ("wmt19", "en-de"): 1997,
     ("wmt20", "en-de"): 1418,
 }
 """(sacreBLEU's name, language pair) -> lines, where known: a copy with another count is cut or is another set."""
-
-_FETCH_FAILURES = (OSError, EOFError, HTTPException, tarfile.TarError, zipfile.BadZipFile, SystemExit)
-"""SystemExit: sacreBLEU's way of saying that a checksum or a certificate is wrong."""
 
 
 @dataclass(frozen=True)
@@ -118,26 +114,25 @@ def resolve_name(name: str, pair: str) -> str:
 
 
 def _fetch(name: str, sacrebleu_name: str, pair: str, folder: Path) -> list[list[str]]:
-    """Source lines, then the lines of each reference, from sacreBLEU's own folder, which it fills if it must."""
-    theirs = Path(SACREBLEU_DIR) / sacrebleu_name
+    """Source lines, then the lines of each reference: sacreBLEU's, and as many as there should be."""
+    theirs = own_folder(sacrebleu_name)
     try:
-        paths = [get_source_file(sacrebleu_name, pair), *get_reference_files(sacrebleu_name, pair)]
-    except _FETCH_FAILURES as error:
-        reason = "its checksum or certificate is wrong" if isinstance(error, SystemExit) else str(error)
+        texts, downloaded = fetch(sacrebleu_name, pair)
+    except FetchError as error:
         kept = f"{name.replace('/', '_')}.{pair}.*"
         raise UserError(
-            f"test set {name} ({sacrebleu_name}, {pair}) cannot be downloaded: {' '.join(reason.split())}: from a machine "
-            f"that has it copy {kept} of mtkit's test sets to {folder}, or the folder {sacrebleu_name} of sacreBLEU's to "
-            f"{theirs}; or use local files with --source FILE --reference FILE"
+            f"test set {name} ({sacrebleu_name}, {pair}) cannot be downloaded: {error}: from a machine that has it copy "
+            f"{kept} of mtkit's test sets to {folder}, or the folder {sacrebleu_name} of sacreBLEU's to {theirs}; "
+            "or use local files with --source FILE --reference FILE"
         ) from None
-    texts = [read_lines(path) for path in paths]
     counts = [len(lines) for lines in texts]
+    origin = "the download" if downloaded else str(theirs)
     if len(texts) < 2 or not counts[0] or len(set(counts)) > 1:
         raise UserError(
-            f"{theirs}: {name} {pair} has {counts[0]} source lines and references of {counts[1:]} lines: "
-            "sacreBLEU's copy is incomplete; delete that folder and try again"
+            f"{origin}: {name} {pair} has {counts[0]} source lines and references of {counts[1:]} lines: "
+            f"it is incomplete; {'try again' if downloaded else 'delete that folder and try again'}"
         )
-    _check_pin(name, sacrebleu_name, pair, counts[0], where=theirs)
+    _check_pin(name, sacrebleu_name, pair, counts[0], where=origin)
     return texts
 
 
@@ -173,7 +168,7 @@ def _read_kept(name: str, sacrebleu_name: str, pair: str, record: Path) -> TestS
             state = "changed or cut since it was fetched" if path.exists() else "missing"
             raise UserError(f"{path}: {state} ({record.name} records its sha256): {again}")
     source, *references = [tuple(read_lines(path)) for path in paths]
-    _check_pin(name, sacrebleu_name, pair, len(source), where=paths[0])
+    _check_pin(name, sacrebleu_name, pair, len(source), where=str(paths[0]))
     return TestSet(name, sacrebleu_name, pair, source, tuple(references), tuple(expected[1:]))
 
 
@@ -185,9 +180,10 @@ def _text_paths(record: Path, count: int) -> list[Path]:
     return [record.with_name(f"{stem}.{end}") for end in (source_language, target_language, *further)]
 
 
-def _check_pin(name: str, sacrebleu_name: str, pair: str, lines: int, *, where: Path) -> None:
+def _check_pin(name: str, sacrebleu_name: str, pair: str, lines: int, *, where: str) -> None:
     pinned = PINNED_LINES.get((sacrebleu_name, pair), lines)
     if lines != pinned:
-        raise UserError(
-            f"{where}: {name} ({sacrebleu_name}, {pair}) has {lines} lines, should be {pinned}: delete it and try again"
-        )
+        other = NEWSTEST2014_BY_LINES.get(lines) if pinned in NEWSTEST2014_BY_LINES else None
+        hint = f" (as many as {other} has)" if other else ""
+        what = f"{name} ({sacrebleu_name}, {pair})"
+        raise UserError(f"{where}: {what} has {lines} lines{hint}, should be {pinned}: delete it and try again")

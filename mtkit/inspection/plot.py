@@ -1,4 +1,4 @@
-"""Figures by update to the geometry of a plot: axes with round ticks, curves as SVG paths, and the same in words.
+"""Figures by update, or by kind, to the geometry of a plot: axes with round ticks, curves as SVG paths, the same in words.
 
 Comes in: points. Goes out: where everything lies in a drawing of WIDTH x HEIGHT units, y downwards. Knows nothing of what
 the figures mean or of how the drawing looks.
@@ -15,12 +15,12 @@ INTERVALS = 6
 """Between ticks, at most."""
 
 Point = tuple[int, float | None]
-"""An update and a figure; None where it was not finite, and the curve has a gap."""
+"""An update, or the place of a kind, and a figure; None where it was not finite, and the curve has a gap."""
 
 
 @dataclass(frozen=True)
 class Series:
-    """Figures of one kind by update."""
+    """Figures that belong together."""
 
     label: str
     points: Sequence[Point]
@@ -70,6 +70,52 @@ class Plot:
 
 def plot(name: str, title: str, unit: str, series: Sequence[Series], last: int, *, from_zero: bool = False) -> Plot | None:
     """The plot of `series` over updates 0 to `last`, its axis from 0 up if `from_zero`. None if there is not one figure."""
+
+    def x_of(update: float) -> float:
+        return round(LEFT + (RIGHT - LEFT) * update / max(last, 1), 1)
+
+    x_step = max(1.0, _round_step(max(last, 1) / INTERVALS))
+    x_ticks, x_power = _ticks(range(math.floor(last / x_step + 1e-9) + 1), x_step, x_of)
+    axis = _Axis(f"update{x_power}", x_ticks, x_of, lambda update: f"update {update:,}")
+    return _plot(name, title, unit, series, axis, from_zero, _in_words)
+
+
+def plot_kinds(
+    name: str, title: str, unit: str, series: Sequence[Series], kinds: Sequence[str], what: str, *, from_zero: bool = False
+) -> Plot | None:
+    """The plot of `series` over the places of `kinds`, of which `what` tells what they are. None as for `plot`."""
+
+    def x_of(place: float) -> float:
+        return round(LEFT + (RIGHT - LEFT) * (place + 0.5) / len(kinds), 1)
+
+    axis = _Axis(what, tuple(Tick(x_of(place), kind) for place, kind in enumerate(kinds)), x_of, lambda place: kinds[place])
+
+    def in_words(one: Series) -> str:
+        told = ", ".join(f"{figure(value)} at {kinds[place]}" for place, value in one.points if value is not None)
+        return f"{one.label}: {told}"
+
+    return _plot(name, title, unit, series, axis, from_zero, in_words)
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """The level axis: its label, its ticks, where a place on it lies and what it is called."""
+
+    label: str
+    ticks: tuple[Tick, ...]
+    place_of: Callable[[float], float]
+    called: Callable[[int], str]
+
+
+def _plot(
+    name: str,
+    title: str,
+    unit: str,
+    series: Sequence[Series],
+    axis: _Axis,
+    from_zero: bool,
+    in_words: Callable[[Series], str],
+) -> Plot | None:
     drawn = [(number, one) for number, one in enumerate(series, 1) if any(value is not None for _, value in one.points)]
     figures = [value for _, one in drawn for _, value in one.points if value is not None]
     if not figures:
@@ -79,24 +125,19 @@ def plot(name: str, title: str, unit: str, series: Sequence[Series], last: int, 
     low_step, high_step = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     low, high = low_step * step, high_step * step
 
-    def x_of(update: float) -> float:
-        return round(LEFT + (RIGHT - LEFT) * update / max(last, 1), 1)
-
     def y_of(value: float) -> float:
         return round(BOTTOM - (BOTTOM - TOP) * (value - low) / (high - low), 1)
 
-    x_step = max(1.0, _round_step(max(last, 1) / INTERVALS))
-    x_ticks, x_power = _ticks(range(math.floor(last / x_step + 1e-9) + 1), x_step, x_of)
     y_ticks, y_power = _ticks(range(low_step, high_step + 1), step, y_of)
     return Plot(
         name,
         title,
-        x_label=f"update{x_power}",
+        x_label=axis.label,
         y_label=f"{unit}{y_power}",
-        x_ticks=x_ticks,
+        x_ticks=axis.ticks,
         y_ticks=y_ticks,
-        curves=tuple(_curve(number, one, x_of, y_of) for number, one in drawn),
-        summary="; ".join(_in_words(one) for _, one in drawn),
+        curves=tuple(_curve(number, one, axis, y_of) for number, one in drawn),
+        summary="; ".join(in_words(one) for _, one in drawn),
     )
 
 
@@ -134,11 +175,12 @@ def _ticks(numbers: range, step: float, place_of: Callable[[float], float]) -> t
     return tuple(Tick(place_of(number * step), text) for number, text in zip(numbers, texts, strict=True)), power
 
 
-def _curve(number: int, series: Series, x_of: Callable[[float], float], y_of: Callable[[float], float]) -> Curve:
+def _curve(number: int, series: Series, axis: _Axis, y_of: Callable[[float], float]) -> Curve:
     strokes, dots = [], []
+    x_of = axis.place_of
     for stretch in _stretches(series.points):
         if series.marked or len(stretch) == 1:
-            dots += [Dot(x_of(x), y_of(y), f"{series.label}, update {x:,}: {figure(y)}") for x, y in stretch]
+            dots += [Dot(x_of(x), y_of(y), f"{series.label}, {axis.called(x)}: {figure(y)}") for x, y in stretch]
         if len(stretch) > 1:
             strokes.append(_stroke([(x_of(x), y_of(y)) for x, y in stretch]))
     return Curve(number, series.label, "".join(strokes), tuple(dots))

@@ -6,36 +6,28 @@ run. What the page looks like is in report.html beside this file. Knows nothing 
 
 import json
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import torch
 from tqdm import tqdm
 
-import mtkit
 from mtkit.checkpoint import METRICS, Checkpoint, Run
 from mtkit.config.catalogue import catalogue, differences
 from mtkit.config.loader import dump_config
 from mtkit.config.schema import Config
+from mtkit.inspection.page import check_target, render_page, write_page
 from mtkit.inspection.plot import Plot, Series, plot
 from mtkit.metrics import Metrics, ValidationFigures, read_metrics
 from mtkit.model.transformer import Transformer, parameter_count
-from mtkit.support.errors import UserError
-from mtkit.support.files import whole_file
-from mtkit.support.progress import duration
 
 MARKED = 40
 """So many validations get a dot each in a curve; more would hide it."""
 
 SAMPLED = 5
 """The newest validations whose sample translations are shown."""
-
-UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
-"""Characters that must not stand in a page, however they are written."""
 
 
 @dataclass(frozen=True)
@@ -87,13 +79,8 @@ class Report:
 
 def write_report(run: Run, output: Path) -> None:
     """Writes the page about `run` to the file `output`, whole or not at all. UserError if it cannot be written there."""
-    if output.is_dir():
-        raise UserError(f"--output {output} is a folder: name a file in it")
-    if not output.parent.is_dir():
-        raise UserError(f"--output {output}: there is no folder {output.absolute().parent}: make it first")
-    page = render(read_run(run))
-    with whole_file(output, cure=" or name another file with --output") as stream:
-        stream.write(page.encode("utf-8"))
+    check_target(output, "--output")
+    write_page(render(read_run(run)), output, "--output")
 
 
 def read_run(run: Run) -> Report:
@@ -127,18 +114,8 @@ def read_run(run: Run) -> Report:
 
 
 def render(report: Report) -> str:
-    """The page. All text in it is escaped, and characters that no page may hold are replaced by U+FFFD."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters |= {"duration": duration, "number": "{:,}".format, "fixed": _fixed, "perplexity": _perplexity}
-    page = environment.get_template("report.html").render(report=report, version=mtkit.__version__)
-    return UNPRINTABLE.sub("\ufffd", page)
+    """The page."""
+    return render_page("report.html", report=report, perplexity=_perplexity)
 
 
 def _checkpoints(run: Run) -> tuple[Kept, ...]:
@@ -208,8 +185,3 @@ def _shown(value: object) -> str:
 def _perplexity(loss: float | None) -> float | None:
     """Of a mean negative log-likelihood in nats; None where that is unknown, or too large to mean anything."""
     return math.exp(loss) if loss is not None and loss < 99 else None
-
-
-def _fixed(value: float | None, decimals: int) -> str:
-    """A figure in a table."""
-    return "–" if value is None else f"{value:,.{decimals}f}"

@@ -35,7 +35,7 @@ Call = Callable[..., Done]
 def scores(done: Done) -> list[dict[str, dict[str, object]]]:
     """Of each system in JSON output: metric -> what is told of it."""
     assert done.returncode == 0, done.stderr
-    return [{found["metric"]: found for found in system["scores"]} for system in json.loads(done.stdout)]
+    return [{found["metric"]: found for found in system["scores"]} for system in json.loads(done.stdout)["systems"]]
 
 
 def test_the_newest_run_on_the_test_text_of_its_data(evaluate: Call, home: Path) -> None:
@@ -43,9 +43,12 @@ def test_the_newest_run_on_the_test_text_of_its_data(evaluate: Call, home: Path)
     assert done.returncode == 0, done.stderr
     name, bleu, chrf = done.stdout.splitlines()
     assert name == "runs/toy"
+    interval = r"[\d.]+ ± [\d.]+ \(95 %, bs:1000\|seed:12345\)"
     signature = rf"version:{re.escape(sacrebleu.__version__)}"
-    assert re.fullmatch(rf"  BLEU = [\d.]+ .* \| nrefs:1\|.*\|tok:13a\|.*{signature} \| test of toy, 40 lines", bleu)
-    assert re.fullmatch(rf"  chrF2 = [\d.]+ \| nrefs:1\|.*{signature} \| test of toy, 40 lines", chrf)
+    assert re.fullmatch(
+        rf"  BLEU = [\d.]+ .* \| nrefs:1\|.*\|tok:13a\|.*{signature} \| test of toy, 40 lines \| {interval}", bleu
+    )
+    assert re.fullmatch(rf"  chrF2 = [\d.]+ \| nrefs:1\|.*{signature} \| test of toy, 40 lines \| {interval}", chrf)
     first, *_, last = done.stderr.splitlines()
     assert first.endswith("translating test of toy, 40 lines")
     (kept,) = (home / "runs" / "toy" / "translations").iterdir()
@@ -76,17 +79,17 @@ def test_another_test_text_is_told_and_goes_by_another_name(
         warning = done.stderr.splitlines()[0]
         assert warning.startswith(f"WARNING: data/toy: its test text is not the one that {run} began beside (the run has ")
         assert all(digest in warning for digest in digests)
-        assert all(line.endswith(f" | {label}, 40 lines") for line in done.stdout.splitlines()[1:])
+        assert all(f" | {label}, 40 lines | " in line for line in done.stdout.splitlines()[1:])
     assert "WARNING" not in evaluate("--source", "test.en", "--reference", "test.de").stderr
 
 
 def test_json(evaluate: Call) -> None:
     done = evaluate("--model", "runs/toy", "--format", "json", "--set", "evaluation.metrics=[bleu, ter]")
-    (system,) = json.loads(done.stdout)
+    (system,) = json.loads(done.stdout)["systems"]
     assert system["system"] == "runs/toy"
     assert [found["metric"] for found in system["scores"]] == ["bleu", "ter"]
     for found in system["scores"]:
-        assert found.keys() == {"metric", "value", "summary", "signature", "test_set", "sentences"}
+        assert found.keys() == {"metric", "value", "summary", "signature", "test_set", "sentences", "interval"}
         assert (found["test_set"], found["sentences"]) == ("test of toy", 40)
 
 
@@ -110,7 +113,7 @@ def test_the_score_of_a_validation_is_that_of_its_checkpoint(evaluate: Call, mtk
 def test_several_models_and_decoding_options(evaluate: Call) -> None:
     models = [f"runs/toy/checkpoints/step-{update:08d}" for update in (20, 60)]
     done = evaluate(*(part for model in models for part in ("--model", model)), "--format", "json")
-    assert [system["system"] for system in json.loads(done.stdout)] == models
+    assert [system["system"] for system in json.loads(done.stdout)["systems"]] == models
     early, late = scores(done)
     assert early["chrf"]["value"] != late["chrf"]["value"]
     (greedy,) = scores(evaluate("--model", models[1], "--format", "json", "--set", "decoding.beam_size=1"))

@@ -13,6 +13,8 @@ from mtkit.config.loader import config_name, config_names, load_config, shipped_
 from mtkit.config.schema import Config
 from mtkit.support.errors import UserError
 
+METRICS = "bleu, chrf, chrf++, ter, tokenised-bleu, compound-split-bleu"
+
 
 @pytest.fixture(autouse=True)
 def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,7 +130,7 @@ def test_an_override_mends_a_wrong_value_of_the_file() -> None:
         ("training.schedule=cosine", "is a section: set its options one by one, such as training.schedule.kind=VALUE"),
         ("model.d_model.x=3", "must be a whole number of at least 2 and at most 1000000, found a section"),
         ("model.heads.x=3", "model.heads is not a section"),
-        ("evaluation.metrics=blue", "must be one or more of bleu, chrf, chrf++, ter, found 'blue' (did you mean 'bleu'?)"),
+        ("evaluation.metrics=blue", f"must be one or more of {METRICS}, found 'blue' (did you mean 'bleu'?)"),
         ("model.heads=7", "d_model 512 is not a multiple of heads 7 (or set d_k and d_v)"),
         ("data.hub=!!python/name:os.system", "the tag !!python/name:os.system is not allowed: write the plain value"),
     ],
@@ -196,7 +198,7 @@ model:
         ("data: {source_language: d}", "data.source_language: must be a language code such as de or pt_BR, found 'd'"),
         ("data: {hub_revision: 2014}", "data.hub_revision: must be text, found 2014 (put it in quotes)"),
         ("data: {train: {tsv: [a, 3]}}", "data.train.tsv: must be text or a list of texts, found 3 (put it in quotes)"),
-        ("evaluation: {metrics: []}", "evaluation.metrics: must be one or more of bleu, chrf, chrf++, ter, found []"),
+        ("evaluation: {metrics: []}", f"evaluation.metrics: must be one or more of {METRICS}, found []"),
         ("model: 3", "model: must be a section with options such as d_model, d_ff, found 3"),
         ("model: [a]", "model: must be a section with options such as d_model, d_ff, found ['a']"),
         ("model: {heads: {a: 1}}", "model.heads: must be a whole number of at least 1 and at most 10000, found a section"),

@@ -31,6 +31,9 @@ SURFACE = {
         "--test-set",
         "--source",
         "--reference",
+        "--import-scores",
+        "--sentences",
+        "--report",
         "--format",
         "--set",
         "--device",
@@ -47,6 +50,7 @@ REPEATABLE = {
     ("evaluate", "--model"),
     ("evaluate", "--hypothesis"),
     ("evaluate", "--reference"),
+    ("evaluate", "--import-scores"),
     ("describe", "--config"),
     *((command, "--set") for command in ("prepare", "train", "translate", "evaluate", "describe")),
 }
