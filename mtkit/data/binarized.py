@@ -8,7 +8,8 @@ where its source ends, where its target ends, its line in the corpus) and `train
 
 import json
 from collections.abc import Sequence
-from itertools import accumulate, chain
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,42 @@ from mtkit.support.errors import UserError
 
 INDEX_TYPE = np.dtype("<i8")
 TOKEN_TYPES: dict[str, np.dtype[np.unsignedinteger]] = {"uint16": np.dtype("<u2"), "uint32": np.dtype("<u4")}
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Token ids of n sentences in one array, one after another, and how many each has [n]."""
+
+    tokens: npt.NDArray[np.integer]
+    lengths: npt.NDArray[np.int32]
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[int]] | Sequence[npt.NDArray[np.int32]]) -> "Rows":
+        """Sentences as lists or arrays."""
+        lengths = np.fromiter(map(len, rows), dtype=np.int32, count=len(rows))
+        if rows and isinstance(rows[0], np.ndarray):
+            tokens = np.concatenate(rows)
+        else:
+            tokens = np.fromiter(chain.from_iterable(rows), dtype=np.int32, count=int(lengths.sum()))
+        return cls(tokens.astype(np.uint16) if len(tokens) and tokens.max() < 65536 else tokens, lengths)
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def where(self, mask: npt.NDArray[np.bool_]) -> "Rows":
+        """The sentences at which `mask` [n] is True."""
+        return self if mask.all() else Rows(self.tokens[np.repeat(mask, self.lengths)], self.lengths[mask])
+
+    def prefixed(self, tokens: npt.NDArray[np.int64]) -> "Rows":
+        """Each sentence with its own of `tokens` [n] before it; none where that is negative."""
+        mask = tokens >= 0
+        starts = np.cumsum(self.lengths) - self.lengths
+        with_prefix = np.insert(self.tokens.astype(np.int32), starts[mask], tokens[mask])
+        return Rows(with_prefix, self.lengths + mask.astype(np.int32))
+
+    def tolist(self) -> list[list[int]]:
+        """The sentences as lists."""
+        return [row.tolist() for row in np.split(self.tokens, np.cumsum(self.lengths)[:-1])] if len(self) else []
 
 
 class PairWriter:
@@ -38,16 +75,21 @@ class PairWriter:
         """Adds pairs: token ids without end tokens, and the corpus line of each (default: they follow one another)."""
         if lines is None:
             lines = range(self._last_line + 1, self._last_line + 1 + len(source))
+        self.write(Rows.of(source), Rows.of(target), np.array(lines, dtype=np.int64))
+
+    def write(self, source: Rows, target: Rows, lines: npt.NDArray[np.int64]) -> None:
+        """Adds pairs."""
         assert len(source) == len(target) == len(lines)
-        if not lines:
+        if not len(lines):
             return
         for stream, side in ((self._source, source), (self._target, target)):
-            stream.write(np.fromiter(chain.from_iterable(side), dtype=TOKEN_TYPES[self._type]).tobytes())
-        source_ends = list(accumulate(map(len, source), initial=self._source_tokens))
-        target_ends = list(accumulate(map(len, target), initial=self._target_tokens))
-        self._index.write(np.column_stack([source_ends[1:], target_ends[1:], lines]).astype(INDEX_TYPE).tobytes())
+            stream.write(side.tokens.astype(TOKEN_TYPES[self._type]).tobytes())
+        source_ends = self._source_tokens + np.cumsum(source.lengths, dtype=np.int64)
+        target_ends = self._target_tokens + np.cumsum(target.lengths, dtype=np.int64)
+        self._index.write(np.column_stack([source_ends, target_ends, lines]).astype(INDEX_TYPE).tobytes())
         self._pairs += len(lines)
-        self._source_tokens, self._target_tokens, self._last_line = source_ends[-1], target_ends[-1], lines[-1]
+        self._source_tokens, self._target_tokens = int(source_ends[-1]), int(target_ends[-1])
+        self._last_line = int(lines[-1])
 
     def finish(self) -> None:
         """Closes the files and writes down what they hold."""

@@ -10,12 +10,18 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from mtkit.data.binarized import Pairs
-from mtkit.data.cleaning import Counts
+from mtkit.data.counting import Counts, Example
 from mtkit.data.vocabularies import Vocabularies, shortened
 from mtkit.support.errors import UserError
 
 FORMAT_VERSION = 1
 REPORT = "report.json"
+
+SELDOM = 20
+"""Pieces that occur less often are hardly learned."""
+
+BIN, BINS = 8, 64
+"""Tokens that a bar of a length histogram spans, and its bars."""
 
 
 class _Record(BaseModel):
@@ -28,6 +34,10 @@ class PartReport(_Record):
     source: str
     target: str
     pairs: int
+    kept: int | None = None  # how many of them were left; nothing in folders from before it was counted
+    weight: float = 1.0  # how often an epoch of training has each
+    tag: str = ""
+    misaligned: tuple[tuple[int, int], ...] = ()  # first and last line of runs that seem not to translate each other
 
 
 class SplitReport(_Record):
@@ -41,11 +51,27 @@ class SplitReport(_Record):
     unknown_tokens: int
     source_sha256: str
     target_sha256: str
+    source_characters: int = 0
+    target_characters: int = 0
+    byte_tokens: int = 0  # tokens that spell a single byte
+    source_lengths: tuple[int, ...] = ()  # sentences with up to 8 tokens, 16, 24, ... ; the last: and all longer ones
+    target_lengths: tuple[int, ...] = ()
+    examples: dict[str, tuple[Example, ...]] = {}  # the worst pairs that were dropped, by reason, and `kept_ratio`
+    given_away: dict[str, int] = {}  # lines of validation or test whose pair, source, target training has too
 
     @property
     def unknown_rate(self) -> float:
         """Share of tokens that are unknown: 0 with a vocabulary that spells rare characters in bytes."""
         return self.unknown_tokens / max(self.source_tokens + self.target_tokens, 1)
+
+
+class Coverage(_Record):
+    """How the training text uses a vocabulary."""
+
+    side: str
+    pieces: int
+    used: int  # at least once
+    seldom: int  # at least once, fewer than `SELDOM` times
 
 
 class Report(_Record):
@@ -59,6 +85,7 @@ class Report(_Record):
     vocabulary_fingerprint: str  # as `Vocabularies` has it
     words_left_out: int
     splits: dict[str, SplitReport]
+    coverage: tuple[Coverage, ...] = ()
     config: dict[str, JsonValue]
 
     @property
