@@ -394,6 +394,11 @@ class Training(Section):
         3125, ge=1, description="tokens of one forward pass on each side, padding included; an update adds up several"
     )
     label_smoothing: Share = Field(0.1, description="share of probability spread evenly over the vocabulary")
+    bpe_dropout: Share = Field(
+        0.0,
+        description="probability that a merge of pieces is skipped when a training sentence is cut into pieces, anew each "
+        "time it is met (BPE-dropout, Provilkov et al. 2020); 0 = always the same pieces, 0.1 is usual",
+    )
     rdrop: float = Field(
         0.0,
         ge=0.0,
@@ -487,6 +492,8 @@ class Config(Section):
                 f"model.learned_positions {self.model.learned_positions} is too few for sentences of cleaning.max_tokens "
                 f"{self.cleaning.max_tokens} and their control token"
             )
+        if self.training.bpe_dropout and self.vocabulary.kind != "bpe":
+            faults.append("training.bpe_dropout skips merges of byte-pair encoding: vocabulary.kind unigram has none")
         if self.model.tied_embeddings == "all" and not self.vocabulary.shared:
             faults.append(
                 "model.tied_embeddings all is one matrix for both languages, vocabulary.shared false numbers them apart: "

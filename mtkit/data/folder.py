@@ -7,9 +7,10 @@ of how they were made.
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
-from mtkit.data.binarized import Pairs
+from mtkit.data.binarized import Pairs, Weights
 from mtkit.data.counting import Counts, Example
 from mtkit.data.vocabularies import Vocabularies, shortened
 from mtkit.support.errors import UserError
@@ -133,11 +134,20 @@ class PreparedData:
     def pairs(self, split: str) -> Pairs:
         """The numbered pairs of `split`. UserError if it was not prepared or a file of it is damaged."""
         pairs = Pairs.open(self.folder, self._known(split))
+        pairs.weights = self._weights(split)
         if len(pairs) != self.report.splits[split].lines:
             raise UserError(
                 f"{self.folder}: {split} has {len(pairs)} pairs, its report says otherwise: run mtkit prepare again"
             )
         return pairs
+
+    def _weights(self, split: str) -> Weights | None:
+        """Those of the split's parts; None where all are 1."""
+        parts = self.report.splits[split].parts
+        if all(part.weight == 1.0 for part in parts):
+            return None
+        ends = np.cumsum([part.kept or 0 for part in parts])
+        return Weights(ends, np.array([part.weight for part in parts]))
 
     def text_path(self, split: str, language: str) -> Path:
         """The file with the raw text of `split` in `language`, one sentence a line."""
