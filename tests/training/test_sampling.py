@@ -24,9 +24,7 @@ def pairs(vocabularies: Vocabularies = VOCABULARIES, lines: list[str] = LINES, t
     front = [vocabularies.source.tag_id("<bt>")] if tag else []
     source = [front + tokens for tokens in vocabularies.source.encode(lines)]
     target = vocabularies.target.encode(list(reversed(lines)))
-    ends = np.column_stack(
-        [np.cumsum([len(s) for s in source]), np.cumsum([len(t) for t in target]), range(1, len(lines) + 1)]
-    )
+    ends = [np.cumsum([len(tokens) for tokens in side]) for side in (source, target)]
     return Pairs(np.concatenate(source), np.concatenate(target), np.column_stack([*ends, range(1, len(lines) + 1)]))
 
 
