@@ -1,61 +1,137 @@
-"""Preparation speed on made-up text with Zipf's word frequencies: lines a second, against bare SentencePiece encoding."""
+"""Preparation on made-up text with Zipf's word frequencies: lines a second by stage, growth, memory of all processes.
+
+The text is written first, 100 thousand pairs and as many as asked for (4.5 million are the size of WMT14: 1.4 GB, and
+half an hour on two cores). Then `mtkit prepare` runs on both as a user would run it, and bare SentencePiece encodes the
+same lines with the same vocabulary on as many processes.
+"""
 
 import argparse
+import multiprocessing
+import re
+import subprocess
+import sys
 import tempfile
+import threading
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import sentencepiece
-from measuring import best, print_result, write_zipf_corpus
+from measuring import fail, print_result, write_zipf_corpus
 
-from mtkit.config.schema import Config
-from mtkit.data.preparation import prepare
+SMALL = 100_000
+BARE = 200_000
+"""Pairs that bare SentencePiece encodes, at most."""
 
 
-def bare_encoding(folder: Path, model: Path) -> float:
-    """Pairs a second of nothing but SentencePiece on both sides, without checks, cleaning or files."""
-    processor = sentencepiece.SentencePieceProcessor(model_file=str(model))
-    sides = [(folder / f"train.{language}").read_text(encoding="utf-8").split("\n")[:-1] for language in ("en", "de")]
+@dataclass(frozen=True)
+class Measured:
+    """One run of `mtkit prepare`."""
+
+    seconds: float
+    stages: dict[str, int]  # lines a second, as mtkit tells
+    peak_mb: float  # of all processes together: what each has alone, and its share of what they share
+
+
+def tree_memory(pid: int) -> float:
+    """Megabytes of a process and all that it started (proportional set size)."""
+    total = 0.0
+    try:
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                total += int(line.split()[1]) / 1e3
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        threads = Path(f"/proc/{pid}/task").glob("*/children")
+        children = [child for file in threads for child in file.read_text().split()] or children
+    except OSError:  # it has just ended
+        return total
+    return total + sum(tree_memory(int(child)) for child in children)
+
+
+def prepare(folder: Path, workers: int) -> Measured:
+    """Runs the command on the text in `folder`."""
+    config = folder / "bench.yaml"
+    config.write_text(
+        f"data:\n  train: {{source: {folder}/train.en, target: {folder}/train.de}}\n"
+        f"  validation: {{source: {folder}/validation.en, target: {folder}/validation.de}}\n"
+        "  test: {hub_split: ''}\ncleaning: {max_ratio: 1000.0}\nvocabulary: {size: 37000, soft_limit: true}\n"
+    )
+    command = [sys.executable, "-m", "mtkit", "prepare", "--config", str(config), "--output", str(folder / "data")]
+    command += ["--workers", str(workers), "--overwrite"]
+    begin = time.perf_counter()
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    peak = [0.0]
+
+    def watch() -> None:
+        while process.poll() is None:
+            peak[0] = max(peak[0], tree_memory(process.pid))
+            time.sleep(0.5)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    assert process.stderr is not None
+    told = process.stderr.read()
+    watcher.join()
+    seconds = time.perf_counter() - begin
+    if process.returncode:
+        fail(f"mtkit prepare failed with exit code {process.returncode}", told)
+    rates = re.findall(r"^(cleaning|encoding) train: [\d,]+ lines, ([\d,]+) lines/s$", told, flags=re.MULTILINE)
+    return Measured(seconds, {stage: int(rate.replace(",", "")) for stage, rate in rates}, round(peak[0], 1))
+
+
+def bare_share(model: str, files: tuple[str, str], first: int, count: int) -> float:
+    """Seconds that SentencePiece alone takes for both sides of `count` pairs from line `first` on."""
+    processor = sentencepiece.SentencePieceProcessor(model_file=model)
+    sides = []
+    for file in files:
+        with Path(file).open(encoding="utf-8", newline="\n") as stream:
+            sides.append([line.rstrip("\n") for number, line in enumerate(stream) if first <= number < first + count])
     begin = time.perf_counter()
     for lines in sides:
-        for start in range(0, len(lines), 10_000):
+        for start in range(0, count, 10_000):
             processor.encode(lines[start : start + 10_000])
-    return len(sides[0]) / (time.perf_counter() - begin)
+    return time.perf_counter() - begin
+
+
+def bare_rate(folder: Path, workers: int, pairs: int) -> float:
+    """Pairs a second of nothing but SentencePiece on `workers` processes, without checks, cleaning or files."""
+    count = min(pairs, BARE) // workers
+    files = (str(folder / "train.en"), str(folder / "train.de"))
+    model = str(folder / "data" / "vocabulary.model")
+    with multiprocessing.get_context("spawn").Pool(workers) as pool:
+        seconds = pool.starmap(bare_share, [(model, files, number * count, count) for number in range(workers)])
+    return workers * count / max(seconds)
 
 
 def main() -> None:
     """Prints one JSON line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pairs", type=int, default=50_000)
+    parser.add_argument("--pairs", type=int, default=SMALL)
     parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--words", type=int, default=1_000_000, help="different words that the text is made of, at most")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        write_zipf_corpus(folder, options.pairs)
-        config = Config.model_validate(
-            {
-                "data": {
-                    "train": {"source": str(folder / "train.en"), "target": str(folder / "train.de")},
-                    "validation": {"source": str(folder / "validation.en"), "target": str(folder / "validation.de")},
-                    "test": {"hub_split": ""},
-                },
-                "cleaning": {"max_ratio": 1000.0},
-                "vocabulary": {"size": 16_000},
-            }
-        )
-        whole, bare = [], []
-        for _ in range(options.rounds):
-            begin = time.perf_counter()
-            prepare(config, folder / "data", workers=options.workers, overwrite=True)
-            whole.append(options.pairs / (time.perf_counter() - begin))
-            bare.append(bare_encoding(folder, folder / "data" / "vocabulary.model"))
+        measured: dict[int, Measured] = {}
+        for pairs in sorted({min(SMALL, options.pairs), options.pairs}):
+            folder = Path(name) / str(pairs)
+            print(f"writing {pairs:,} pairs", file=sys.stderr)
+            write_zipf_corpus(folder, pairs, words=options.words)
+            print(f"preparing {pairs:,} pairs", file=sys.stderr)
+            measured[pairs] = prepare(folder, options.workers)
+        large, small = measured[options.pairs], measured[min(measured)]
+        bare = bare_rate(folder, options.workers, options.pairs)
+        growth = (large.seconds / small.seconds) / (options.pairs / min(measured))
         print_result(
             "prepare",
-            pairs_per_second={"mtkit": round(best(whole)), "bare_encoding": round(best(bare))},
-            ratio=round(best(whole) / best(bare), 3),
             pairs=options.pairs,
             workers=options.workers,
+            seconds=round(large.seconds, 1),
+            seconds_small=round(small.seconds, 1),
+            time_against_linear_growth=round(growth, 3),
+            lines_per_second=large.stages | {"bare_encoding": round(bare)},
+            encoding_ratio=round(large.stages["encoding"] / bare, 3),
+            all_processes_mb=large.peak_mb,
+            all_processes_mb_small=small.peak_mb,
         )
 
 

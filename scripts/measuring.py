@@ -8,10 +8,12 @@ import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 LETTERS = "enisratdhulcgmobwfkzpv"
 
@@ -19,25 +21,37 @@ LETTERS = "enisratdhulcgmobwfkzpv"
 def zipf_words(count: int, random: np.random.Generator) -> list[str]:
     """`count` words of 2 to 11 letters, as likely to be short as in a text."""
     lengths = random.integers(2, 12, size=count)
-    return ["".join(random.choice(list(LETTERS), size=length)) for length in lengths]
+    letters = "".join(np.array(list(LETTERS))[random.integers(0, len(LETTERS), size=lengths.sum())])
+    ends = np.cumsum(lengths).tolist()
+    return [letters[end - length : end] for end, length in zip(ends, lengths.tolist(), strict=True)]
 
 
-def write_zipf_corpus(folder: Path, pairs: int, words_a_line: int = 25, seed: int = 1, alike: bool = False) -> None:
+def write_zipf_corpus(
+    folder: Path, pairs: int, words_a_line: int = 25, seed: int = 1, alike: bool = False, words: int = 50_000
+) -> None:
     """train.en and train.de with `pairs` lines of words whose frequencies follow Zipf's law, and 200 for validation.
 
     The two sides of a pair have lengths of their own or, if `alike`, the same one: a translation's is like its source's.
+    `words` is how many different ones there are at most. Takes little memory, whatever the number of pairs.
     """
     random = np.random.default_rng(seed)
-    vocabulary = np.array(zipf_words(50_000, random))
+    vocabulary = zipf_words(words, random)
     folder.mkdir(parents=True, exist_ok=True)
     for split, lines in (("train", pairs), ("validation", 200)):
-        for language in ("en", "de"):
-            if language == "en" or not alike:
-                lengths = random.poisson(words_a_line, size=lines).clip(1, 100)
-            words = vocabulary[random.zipf(1.3, size=lengths.sum()) % len(vocabulary)]
-            ends = np.cumsum(lengths)
-            text = (" ".join(words[end - length : end]) for end, length in zip(ends, lengths, strict=True))
-            (folder / f"{split}.{language}").write_text("".join(f"{line}\n" for line in text), encoding="utf-8")
+        with (folder / f"{split}.en").open("w") as source, (folder / f"{split}.de").open("w") as target:
+            for start in range(0, lines, 50_000):
+                count = min(50_000, lines - start)
+                lengths = random.poisson(words_a_line, size=count).clip(1, 100)
+                _write_lines(source, vocabulary, lengths, random)
+                if not alike:
+                    lengths = random.poisson(words_a_line, size=count).clip(1, 100)
+                _write_lines(target, vocabulary, lengths, random)
+
+
+def _write_lines(stream: TextIO, vocabulary: Sequence[str], lengths: NDArray[np.int64], random: np.random.Generator) -> None:
+    """A line with each of these numbers of words."""
+    drawn = iter(map(vocabulary.__getitem__, (random.zipf(1.3, size=lengths.sum()) % len(vocabulary)).tolist()))
+    stream.writelines(" ".join(islice(drawn, length)) + "\n" for length in lengths.tolist())
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from mtkit.cli.options import config_option, debug_option, set_option
 
 if TYPE_CHECKING:
     from mtkit.config.schema import Config
+    from mtkit.data.corpus import TestSetLoader
 
 
 @click.command()
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Processes that turn text into numbers; their number does not change the result.",
+    help="Processes that clean text and turn it into numbers; their number does not change the result.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace a data folder that is already there, once the new one is complete.")
 @set_option
@@ -37,17 +38,34 @@ def prepare(config: str, output: Path | None, workers: int, overwrite: bool, ove
     lies in the folder afterwards: they never read the original files or the network.
     """
     from mtkit.config.loader import config_name, load_config
-    from mtkit.data import preparation
+    from mtkit.data.preparation import prepare as prepare_folder
+    from mtkit.data.summary import summary
 
     settings = load_config(config, overrides)
     default = Path(settings.data.folder or Path("data") / config_name(config))
     folder = output or default
-    report = preparation.prepare(settings, folder, workers=workers, overwrite=overwrite)
-    for line in preparation.summary(report):
+    report = prepare_folder(settings, folder, workers=workers, overwrite=overwrite, test_set=_test_set_loader(settings))
+    for line in summary(report):
         click.echo(line, err=True)
     _fetch_test_set(settings, folder)
     data = "" if folder == default else f" --data {folder}"
+    click.echo(f"what became of the text, as a page: {folder / 'report.html'}", err=True)
     click.echo(f"prepared data lies in {folder}; next: mtkit train --config {config}{data}", err=True)
+
+
+def _test_set_loader(settings: "Config") -> "TestSetLoader":
+    """Gives the lines of a named test set: source and first reference."""
+
+    def load(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        import tempfile
+
+        from mtkit.evaluation.test_sets import load_test_set
+
+        with tempfile.TemporaryDirectory() as folder:  # sacreBLEU keeps what it has fetched
+            found = load_test_set(name, settings.data.source_language, settings.data.target_language, Path(folder))
+        return found.source, found.references[0]
+
+    return load
 
 
 def _fetch_test_set(settings: "Config", folder: Path) -> None:

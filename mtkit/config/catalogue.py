@@ -4,6 +4,7 @@ Comes in: the pydantic classes of `schema`. Goes out: plain words, for error mes
 both say the same. Knows nothing of files.
 """
 
+import dataclasses
 import functools
 import types
 import typing
@@ -25,6 +26,7 @@ class Entry:
     meaning: str
     allowed: str
     choices: tuple[str, ...] = ()
+    in_list: bool = False  # an option of each section in a list of sections: it has no default of its own in a config
 
     @property
     def is_section(self) -> bool:
@@ -63,8 +65,19 @@ def _entries(section: Section, path: tuple[str, ...]) -> Iterator[Entry]:
             few = ", ".join(list(type(default).model_fields)[:2])
             yield Entry(here, default, _section_meaning(default, field, here), f"a section with options such as {few}")
             yield from _entries(default, here)
+        elif (kind := _item(field.annotation)) is not None:
+            options = ", ".join(kind.model_fields)
+            yield Entry(here, default, field.description or "", f"a list of sections, each with options of {options}")
+            for entry in _entries(kind(), here):
+                yield dataclasses.replace(entry, in_list=True)
         else:
             yield Entry(here, default, field.description or "", _allowed(field), _choices(field.annotation))
+
+
+def _item(annotation: object) -> type[Section] | None:
+    """What a list of sections is a list of; None of everything else."""
+    kind = typing.get_args(annotation)[0] if typing.get_origin(annotation) is tuple else None
+    return kind if isinstance(kind, type) and issubclass(kind, Section) else None
 
 
 def _section_meaning(section: Section, field: FieldInfo, path: tuple[str, ...]) -> str:

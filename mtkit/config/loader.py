@@ -223,7 +223,7 @@ def _explained(error: ValidationError, origins: _Origins) -> Iterator[_Mistake]:
         if path in around:  # a list that is too short because its wrong items were left out
             continue
         if detail["type"] == "extra_forbidden":
-            names = tuple(str(name) for name in path)
+            names = tuple(name for name in path if isinstance(name, str))
             yield _Mistake(_nearest(origins, path), path, f"unknown option{_where_it_lives(names)}")
         elif detail["type"] == "value_error":
             message = str(detail["ctx"]["error"])

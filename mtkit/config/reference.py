@@ -24,7 +24,7 @@ _HEADER = """\
 
 def reference() -> str:
     """The text of configs/reference.yaml. `load_config` reads it as `Config()`."""
-    return _HEADER + "".join(_paragraph(entry) for entry in catalogue().values())
+    return _HEADER + "".join(_paragraph(entry) for entry in catalogue().values() if not entry.in_list)
 
 
 def _paragraph(entry: Entry) -> str:

@@ -14,6 +14,12 @@ LARGEST = 10**12
 """What no number of any option exceeds: beyond, arithmetic with it overflows somewhere."""
 
 
+def is_piece(name: str) -> bool:
+    """Whether a symbol or tag may be called so: no white space, nothing that the vocabulary itself uses."""
+    own = r"<pad>|<s>|</s>|<unk>|<0x[0-9A-F]{2}>"
+    return bool(name) and not re.search(r"[\s\u2581]", name) and not re.fullmatch(own, name)
+
+
 class Section(BaseModel):
     """One section of a config file: frozen, no unknown keys, no silent conversion of types."""
 
@@ -53,13 +59,39 @@ Share = Annotated[float, Field(ge=0.0, lt=1.0)]
 Few = Annotated[int, Field(ge=1, le=10_000)]
 
 
-class Split(Section):
-    """Where the sentence pairs of one split come from: two files (or lists of files), TSV files, or the hub data set."""
+def _sections(value: object) -> object:
+    """A list of sections as YAML has it."""
+    return tuple(value) if isinstance(value, list) else value
 
-    source: Names = Field((), description="source text, one sentence a line; plain or .gz; a file or a list of files")
+
+class Corpus(Section):
+    """Sentence pairs of one origin: files of both languages, or files that hold pairs. Names may hold * and ?."""
+
+    source: Names = Field(
+        (), description="source text, one sentence a line; a file or a list of files; plain, .gz, .zst, .xz or .bz2"
+    )
     target: Names = Field((), description="target text, line n translates line n of the source; as many files as source")
-    tsv: Names = Field((), description="instead of source and target: files of source TAB target lines; plain or .gz")
-    hub_split: str = Field("", description="name of the split of data.hub, used when no file is given here; '' = none")
+    tsv: Names = Field((), description="instead: files of source TAB target lines; quotation marks are text")
+    jsonl: Names = Field((), description="instead: files with a JSON object a line, see columns")
+    parquet: Names = Field((), description="instead: Parquet files, see columns")
+    columns: Names = Field(
+        (),
+        description="names of the source's and the target's column in jsonl, parquet and hub data; none = the language "
+        "codes, in the row itself or under `translation`",
+    )
+    weight: float = Field(
+        1.0,
+        gt=0.0,
+        le=1000.0,
+        description="how often an epoch of training has each pair: 2 = twice, 0.5 = half of them, others in each epoch",
+    )
+    tag: str = Field("", description="control piece put before each source, such as <bt> for back-translations; '' = none")
+
+    @property
+    def origins(self) -> dict[str, Names]:
+        """What names files here, by option."""
+        named = {"source": self.source, "tsv": self.tsv, "jsonl": self.jsonl, "parquet": self.parquet}
+        return {option: files for option, files in named.items() if files}
 
     @model_validator(mode="after")
     def _one_origin(self) -> Self:
@@ -67,8 +99,29 @@ class Split(Section):
             raise ValueError(
                 f"source names {len(self.source)} file(s) and target names {len(self.target)}: give as many of each"
             )
-        if self.tsv and self.source:
-            raise ValueError("give either tsv or source and target, not both")
+        if len(self.origins) > 1:
+            raise ValueError(f"give only one of source and target, tsv, jsonl, parquet (found {', '.join(self.origins)})")
+        if len(self.columns) not in (0, 2):
+            raise ValueError(f"columns must name two columns, source and target, found {len(self.columns)}")
+        if self.tag and not is_piece(self.tag):
+            raise ValueError(f"tag {self.tag!r} must be text without white space and not a control piece")
+        return self
+
+
+class Split(Corpus):
+    """Where the sentence pairs of one split come from: files, a test set of sacreBLEU's, or the hub data set."""
+
+    more: Annotated[tuple[Corpus, ...], BeforeValidator(_sections)] = Field(
+        (), description="further corpora of this split, each with options as above"
+    )
+    test_set: str = Field("", description="name of a test set, such as newstest2013, used when no file is given here")
+    hub_split: str = Field("", description="name of the split of data.hub, used when no file is given here; '' = none")
+
+    @model_validator(mode="after")
+    def _further_corpora_have_files(self) -> Self:
+        for number, corpus in enumerate(self.more, 1):
+            if not corpus.origins:
+                raise ValueError(f"more: corpus {number} names no files: give source and target, tsv, jsonl or parquet")
         return self
 
 
@@ -89,7 +142,17 @@ class Data(Section):
     def _two_languages(self) -> Self:
         if self.source_language == self.target_language:
             raise ValueError(f"source_language and target_language are both '{self.source_language}'")
+        for split, section in (("validation", self.validation), ("test", self.test)):
+            if any(corpus.weight != 1.0 for corpus in (section, *section.more)):
+                raise ValueError(f"{split}.weight must be 1: only training has pairs more or less often")
         return self
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """Tags of all corpora."""
+        sections = (self.train, self.validation, self.test)
+        named = [corpus.tag for section in sections for corpus in (section, *section.more) if corpus.tag]
+        return tuple(dict.fromkeys(named))
 
 
 class Cleaning(Section):
@@ -108,6 +171,23 @@ class Cleaning(Section):
     )
     drop_copies: bool = Field(True, description="drop pairs whose sides are equal (Ott et al. 2018: they spoil beam search)")
     drop_duplicates: bool = Field(False, description="keep only the first of equal pairs")
+    drop_duplicate_sources: bool = Field(False, description="keep only the first of the pairs with equal source")
+    drop_duplicate_targets: bool = Field(False, description="keep only the first of the pairs with equal target")
+    drop_held_out: Literal["none", "pairs", "sources", "targets", "either"] = Field(
+        "none",
+        description="leave out of the training what is in validation or test too: equal pairs, all with an equal source, "
+        "with an equal target, or with either; what is not left out is counted and told",
+    )
+    drop_foreign: float = Field(
+        0.0,
+        ge=0.0,
+        le=1.0,
+        description="drop pairs of which a side is, at least so surely, in neither of the two languages (py3langid, extra "
+        "`clean`); 0 = do not look, 0.95 is usual",
+    )
+    misaligned_run: int = Field(
+        10, ge=0, description="tell of runs of at least so many lines that seem not to translate each other; 0 = do not look"
+    )
 
 
 class Vocabulary(Section):
@@ -115,6 +195,12 @@ class Vocabulary(Section):
 
     shared: bool = Field(
         True, description="one vocabulary for both languages, as in the paper; false = one for each, of `size` pieces each"
+    )
+    reuse: str = Field(
+        "", description="run or prepared data folder whose vocabulary is taken instead of learning one; '' = learn"
+    )
+    kind: Literal["bpe", "unigram"] = Field(
+        "bpe", description="how pieces are found: bpe = byte-pair encoding, as in the paper; unigram (Kudo 2018)"
     )
     size: int = Field(37000, ge=261, le=1_000_000, description="pieces in all, with 4 control and 256 byte pieces")
     soft_limit: bool = Field(False, description="take fewer pieces when the text does not hold `size` of them")
@@ -124,6 +210,36 @@ class Vocabulary(Section):
         le=1.0,
         description="share of the text's characters that get a piece; the rest is spelt in bytes",
     )
+    byte_fallback: bool = Field(
+        True,
+        description="spell characters without a piece in bytes; false = they are lost: character_coverage must be 1",
+    )
+    normalization: Literal["nfc", "nfkc", "identity"] = Field(
+        "nfc",
+        description="what becomes of text, in prepare and in translate: nfc = composed characters, single plain spaces, no "
+        "control or zero-width characters; nfkc = and compatibility forms as plain ones; identity = text as it is, but for "
+        "line separators and tabs",
+    )
+    symbols: Names = Field((), description="texts that always are one piece, such as __P1__, wherever they stand")
+    symbols_file: str = Field("", description="file of further symbols, one a line; '' = none")
+    tags: Names = Field(
+        (), description="reserved control pieces that no text yields; tags of data.train are added by themselves"
+    )
+
+    @model_validator(mode="after")
+    def _characters_are_kept(self) -> Self:
+        faults = []
+        if not self.byte_fallback and self.character_coverage < 1.0:
+            faults.append("byte_fallback false needs character_coverage 1.0, or characters of the text are lost")
+        named = [*self.symbols, *self.tags]
+        for name in dict.fromkeys(named):
+            if named.count(name) > 1:
+                faults.append(f"{name!r} is given twice among symbols and tags")
+            if not is_piece(name):
+                faults.append(f"{name!r} among symbols and tags must be text without white space and not a control piece")
+        if faults:
+            raise ValueError("; ".join(faults))
+        return self
 
 
 class Model(Section):
@@ -300,6 +416,11 @@ class Training(Section):
         "the most that fit into the memory of the GPU, found at the start and kept in the run's config",
     )
     label_smoothing: Share = Field(0.1, description="share of probability spread evenly over the vocabulary")
+    bpe_dropout: Share = Field(
+        0.0,
+        description="probability that a merge of pieces is skipped when a training sentence is cut into pieces, anew each "
+        "time it is met (BPE-dropout, Provilkov et al. 2020); 0 = always the same pieces, 0.1 is usual",
+    )
     rdrop: float = Field(
         0.0,
         ge=0.0,
@@ -424,6 +545,8 @@ class Config(Section):
                 f"model.learned_positions {self.model.learned_positions} is too few for sentences of cleaning.max_tokens "
                 f"{self.cleaning.max_tokens} and their control token"
             )
+        if self.training.bpe_dropout and self.vocabulary.kind != "bpe":
+            faults.append("training.bpe_dropout skips merges of byte-pair encoding: vocabulary.kind unigram has none")
         if self.model.tied_embeddings == "all" and not self.vocabulary.shared:
             faults.append(
                 "model.tied_embeddings all is one matrix for both languages, vocabulary.shared false numbers them apart: "

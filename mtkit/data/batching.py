@@ -5,7 +5,7 @@ padded tokens on either side, other company for a sentence in each epoch. Length
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -47,6 +47,10 @@ class EpochPlan:
     starts: Indices  # [M] where each micro-batch begins in `order`
     updates: tuple[Indices, ...]  # for each update, the numbers of its micro-batches
 
+    def over(self, numbers: Indices) -> "EpochPlan":
+        """The same plan where sentence i is called `numbers[i]`."""
+        return replace(self, order=numbers[self.order])
+
     def micro_batches(self, update: int) -> list[Indices]:
         """Sentence numbers of each micro-batch of the epoch's update number `update` (from 0)."""
         ends = np.append(self.starts[1:], len(self.order))
@@ -71,6 +75,25 @@ def cut(source_lengths: NDArray[np.integer], target_lengths: NDArray[np.integer]
     return np.array(starts, dtype=np.int64)
 
 
+WINDOW = 1 << 20
+"""Pairs that are planned together, about: memory and time of a plan do not grow with the corpus."""
+
+NEIGHBOURS = 1 << 13
+"""Pairs that lie side by side on the disk and go into the same window; other such blocks meet in each epoch."""
+
+
+def epoch_windows(count: int, *, seed: int, epoch: int) -> list[Indices]:
+    """The windows of an epoch over `count` pairs, as numbers of blocks of NEIGHBOURS pairs each.
+
+    Each block is in one window, other blocks together in each epoch; a small corpus is in one window.
+    """
+    blocks = -(-count // NEIGHBOURS)
+    if count <= WINDOW:
+        return [np.arange(blocks)]
+    shuffled = np.random.default_rng([seed, epoch]).permutation(blocks)
+    return [np.sort(window) for window in np.array_split(shuffled, -(-count // WINDOW))]
+
+
 def plan_epoch(
     source_lengths: NDArray[np.integer],
     target_lengths: NDArray[np.integer],
@@ -79,13 +102,16 @@ def plan_epoch(
     update_tokens: int,
     seed: int,
     epoch: int,
+    window: int = 0,
 ) -> EpochPlan:
-    """The plan of epoch `epoch` (from 0) over N pairs with these lengths in tokens, control token included, [N] each.
+    """The plan of window `window` of epoch `epoch` (both from 0) over its N pairs, [N] lengths in tokens on each side.
+
+    The lengths include the control token.
 
     Sentences of like lengths are neighbours, in random order; micro-batches are shuffled, and consecutive ones form
     updates of at most `update_tokens` padded tokens a side, all with the same number of micro-batches, give or take one.
     """
-    random = np.random.default_rng([seed, epoch])
+    random = np.random.default_rng([seed, epoch, window] if window else [seed, epoch])
     source, target = source_lengths.astype(np.int64), target_lengths.astype(np.int64)
     # By the longer side, blurred a little so that neighbours differ between epochs; then by the difference of the sides, to
     # and fro, so that neighbours are alike on both sides even where the longer side changes.
@@ -95,7 +121,7 @@ def plan_epoch(
     order = np.lexsort((np.where(rank % 2 == 0, difference, -difference), rank))
     starts = cut(source[order], target[order], micro_batch_tokens)
     per_update = update_tokens // micro_batch_tokens
-    updates = np.array_split(random.permutation(len(starts)), -(-len(starts) // per_update))
+    updates = np.array_split(random.permutation(len(starts)), max(-(-len(starts) // per_update), 1)) if len(starts) else ()
     return EpochPlan(order.astype(np.int64), starts, tuple(updates))
 
 

@@ -8,7 +8,8 @@ where its source ends, where its target ends, its line in the corpus) and `train
 
 import json
 from collections.abc import Sequence
-from itertools import accumulate, chain
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,45 @@ import numpy.typing as npt
 from mtkit.support.errors import UserError
 
 INDEX_TYPE = np.dtype("<i8")
+BLOCK = 1 << 20
+"""Pairs whose lengths are looked at together: memory does not grow with the corpus."""
 TOKEN_TYPES: dict[str, np.dtype[np.unsignedinteger]] = {"uint16": np.dtype("<u2"), "uint32": np.dtype("<u4")}
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Token ids of n sentences in one array, one after another, and how many each has [n]."""
+
+    tokens: npt.NDArray[np.integer]
+    lengths: npt.NDArray[np.int32]
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[int]] | Sequence[npt.NDArray[np.int32]]) -> "Rows":
+        """Sentences as lists or arrays."""
+        lengths = np.fromiter(map(len, rows), dtype=np.int32, count=len(rows))
+        if rows and isinstance(rows[0], np.ndarray):
+            tokens = np.concatenate(rows)
+        else:
+            tokens = np.fromiter(chain.from_iterable(rows), dtype=np.int32, count=int(lengths.sum()))
+        return cls(tokens.astype(np.uint16) if len(tokens) and tokens.max() < 65536 else tokens, lengths)
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def where(self, mask: npt.NDArray[np.bool_]) -> "Rows":
+        """The sentences at which `mask` [n] is True."""
+        return self if mask.all() else Rows(self.tokens[np.repeat(mask, self.lengths)], self.lengths[mask])
+
+    def prefixed(self, tokens: npt.NDArray[np.int64]) -> "Rows":
+        """Each sentence with its own of `tokens` [n] before it; none where that is negative."""
+        mask = tokens >= 0
+        starts = np.cumsum(self.lengths) - self.lengths
+        with_prefix = np.insert(self.tokens.astype(np.int32), starts[mask], tokens[mask])
+        return Rows(with_prefix, self.lengths + mask.astype(np.int32))
+
+    def tolist(self) -> list[list[int]]:
+        """The sentences as lists."""
+        return [row.tolist() for row in np.split(self.tokens, np.cumsum(self.lengths)[:-1])] if len(self) else []
 
 
 class PairWriter:
@@ -38,16 +77,21 @@ class PairWriter:
         """Adds pairs: token ids without end tokens, and the corpus line of each (default: they follow one another)."""
         if lines is None:
             lines = range(self._last_line + 1, self._last_line + 1 + len(source))
+        self.write(Rows.of(source), Rows.of(target), np.array(lines, dtype=np.int64))
+
+    def write(self, source: Rows, target: Rows, lines: npt.NDArray[np.int64]) -> None:
+        """Adds pairs."""
         assert len(source) == len(target) == len(lines)
-        if not lines:
+        if not len(lines):
             return
         for stream, side in ((self._source, source), (self._target, target)):
-            stream.write(np.fromiter(chain.from_iterable(side), dtype=TOKEN_TYPES[self._type]).tobytes())
-        source_ends = list(accumulate(map(len, source), initial=self._source_tokens))
-        target_ends = list(accumulate(map(len, target), initial=self._target_tokens))
-        self._index.write(np.column_stack([source_ends[1:], target_ends[1:], lines]).astype(INDEX_TYPE).tobytes())
+            stream.write(side.tokens.astype(TOKEN_TYPES[self._type]).tobytes())
+        source_ends = self._source_tokens + np.cumsum(source.lengths, dtype=np.int64)
+        target_ends = self._target_tokens + np.cumsum(target.lengths, dtype=np.int64)
+        self._index.write(np.column_stack([source_ends, target_ends, lines]).astype(INDEX_TYPE).tobytes())
         self._pairs += len(lines)
-        self._source_tokens, self._target_tokens, self._last_line = source_ends[-1], target_ends[-1], lines[-1]
+        self._source_tokens, self._target_tokens = int(source_ends[-1]), int(target_ends[-1])
+        self._last_line = int(lines[-1])
 
     def finish(self) -> None:
         """Closes the files and writes down what they hold."""
@@ -66,19 +110,64 @@ class PairWriter:
             stream.close()
 
 
+@dataclass(frozen=True)
+class Weights:
+    """How often an epoch has each pair: those up to `ends[k]`, after those of `ends[k - 1]`, `of_parts[k]` times."""
+
+    ends: npt.NDArray[np.int64]
+    of_parts: npt.NDArray[np.float64]
+
+    def at(self, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """The weight of each of these pairs."""
+        return self.of_parts[np.searchsorted(self.ends, numbers, side="right")]
+
+
 class Pairs:
     """The numbered pairs of one split. Lengths count tokens without the end token."""
 
     def __init__(
-        self, source: npt.NDArray[np.integer], target: npt.NDArray[np.integer], index: npt.NDArray[np.integer]
+        self,
+        source: npt.NDArray[np.integer],
+        target: npt.NDArray[np.integer],
+        index: npt.NDArray[np.integer],
+        weights: Weights | None = None,
     ) -> None:
-        """`source` and `target` are all tokens in a row; `index` is (pairs, 3): source end, target end, corpus line."""
+        """`source` and `target` are all tokens in a row; `index` is (pairs, 3): source end, target end, corpus line.
+
+        `weights` is None where each pair has weight 1.
+        """
         self._source = np.asarray(source)  # a plain view: slicing a memmap object is slow and yields memmaps
         self._target = np.asarray(target)
-        self._source_ends, self._target_ends = (np.concatenate(([0], index[:, side])) for side in (0, 1))
-        self._lines = index[:, 2]
-        self.source_lengths: npt.NDArray[np.int32] = np.diff(self._source_ends).astype(np.int32)
-        self.target_lengths: npt.NDArray[np.int32] = np.diff(self._target_ends).astype(np.int32)
+        self._index = np.asarray(index)
+        self.weights = weights
+
+    @property
+    def source_lengths(self) -> npt.NDArray[np.int32]:
+        """Those of all sources: for a small split, or where there is no other way."""
+        return self.lengths(0, len(self))[0]
+
+    @property
+    def target_lengths(self) -> npt.NDArray[np.int32]:
+        """Those of all targets."""
+        return self.lengths(0, len(self))[1]
+
+    def lengths(self, first: int, last: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """Lengths of the sources and of the targets of pairs `first` to `last` - 1."""
+        ends = np.zeros((last - first + 1, 2), dtype=np.int64)
+        ends[1:] = self._index[first:last, :2]
+        if first:
+            ends[0] = self._index[first - 1, :2]
+        source, target = np.diff(ends, axis=0).T.astype(np.int32)
+        return source, target
+
+    def longest(self) -> tuple[int, int]:
+        """The pair whose longer side is the longest, and its length; (0, 0) where there is no pair."""
+        worst = (0, 0)
+        for first in range(0, len(self), BLOCK):
+            longer = np.maximum(*self.lengths(first, min(first + BLOCK, len(self))))
+            if longer.max() > worst[1]:
+                worst = first + int(longer.argmax()), int(longer.max())
+        return worst
 
     @classmethod
     def open(cls, folder: str | Path, split: str) -> "Pairs":
@@ -100,24 +189,34 @@ class Pairs:
         )
 
     def __len__(self) -> int:
-        return len(self._lines)
+        return len(self._index)
 
     def source(self, i: int) -> npt.NDArray[np.int64]:
         """Source tokens of pair `i`."""
-        return self._source[self._source_ends[i] : self._source_ends[i + 1]].astype(np.int64)
+        return self.gather(np.array([i]))[0][0]
 
     def target(self, i: int) -> npt.NDArray[np.int64]:
         """Target tokens of pair `i`."""
-        return self._target[self._target_ends[i] : self._target_ends[i + 1]].astype(np.int64)
+        return self.gather(np.array([i]))[1][0]
 
     def line(self, i: int) -> int:
         """Line (from 1) of pair `i` in the corpus it came from."""
-        return int(self._lines[i])
+        return int(self._index[i, 2])
+
+    def target_tokens(self, indices: npt.NDArray[np.integer]) -> int:
+        """Of the pairs at `indices` together."""
+        begins = np.where(indices > 0, self._index[np.maximum(indices, 1) - 1, 1], 0)
+        return int((self._index[indices, 1] - begins).sum())
 
     def gather(self, indices: npt.NDArray[np.integer]) -> tuple[list[npt.NDArray[np.int64]], list[npt.NDArray[np.int64]]]:
         """Source and target tokens of the pairs at `indices`, in that order."""
-        numbers = indices.tolist()
-        return [self.source(i) for i in numbers], [self.target(i) for i in numbers]
+        begins = np.where((indices > 0)[:, None], self._index[np.maximum(indices, 1) - 1, :2], 0).T.tolist()
+        ends = self._index[indices, :2].T.tolist()
+        source, target = (
+            [tokens[begin:end].astype(np.int64) for begin, end in zip(of_begins, of_ends, strict=True)]
+            for tokens, of_begins, of_ends in zip((self._source, self._target), begins, ends, strict=True)
+        )
+        return source, target
 
 
 def _mapped(path: Path, kind: np.dtype[np.integer], length: int) -> npt.NDArray[np.integer]:

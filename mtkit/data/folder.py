@@ -7,15 +7,22 @@ of how they were made.
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
-from mtkit.data.binarized import Pairs
-from mtkit.data.cleaning import Counts
+from mtkit.data.binarized import Pairs, Weights
+from mtkit.data.counting import Counts, Example
 from mtkit.data.vocabularies import Vocabularies, shortened
 from mtkit.support.errors import UserError
 
 FORMAT_VERSION = 1
 REPORT = "report.json"
+
+SELDOM = 20
+"""Pieces that occur less often are hardly learned."""
+
+BIN, BINS = 8, 64
+"""Tokens that a bar of a length histogram spans, and its bars."""
 
 
 class _Record(BaseModel):
@@ -28,6 +35,10 @@ class PartReport(_Record):
     source: str
     target: str
     pairs: int
+    kept: int | None = None  # how many of them were left; nothing in folders from before it was counted
+    weight: float = 1.0  # how often an epoch of training has each
+    tag: str = ""
+    misaligned: tuple[tuple[int, int], ...] = ()  # first and last line of runs that seem not to translate each other
 
 
 class SplitReport(_Record):
@@ -41,11 +52,27 @@ class SplitReport(_Record):
     unknown_tokens: int
     source_sha256: str
     target_sha256: str
+    source_characters: int = 0
+    target_characters: int = 0
+    byte_tokens: int = 0  # tokens that spell a single byte
+    source_lengths: tuple[int, ...] = ()  # sentences with up to 8 tokens, 16, 24, ... ; the last: and all longer ones
+    target_lengths: tuple[int, ...] = ()
+    examples: dict[str, tuple[Example, ...]] = {}  # the worst pairs that were dropped, by reason, and `kept_ratio`
+    given_away: dict[str, int] = {}  # lines of validation or test whose pair, source, target training has too
 
     @property
     def unknown_rate(self) -> float:
         """Share of tokens that are unknown: 0 with a vocabulary that spells rare characters in bytes."""
         return self.unknown_tokens / max(self.source_tokens + self.target_tokens, 1)
+
+
+class Coverage(_Record):
+    """How the training text uses a vocabulary."""
+
+    side: str
+    pieces: int
+    used: int  # at least once
+    seldom: int  # at least once, fewer than `SELDOM` times
 
 
 class Report(_Record):
@@ -59,6 +86,7 @@ class Report(_Record):
     vocabulary_fingerprint: str  # as `Vocabularies` has it
     words_left_out: int
     splits: dict[str, SplitReport]
+    coverage: tuple[Coverage, ...] = ()
     config: dict[str, JsonValue]
 
     @property
@@ -106,11 +134,20 @@ class PreparedData:
     def pairs(self, split: str) -> Pairs:
         """The numbered pairs of `split`. UserError if it was not prepared or a file of it is damaged."""
         pairs = Pairs.open(self.folder, self._known(split))
+        pairs.weights = self._weights(split)
         if len(pairs) != self.report.splits[split].lines:
             raise UserError(
                 f"{self.folder}: {split} has {len(pairs)} pairs, its report says otherwise: run mtkit prepare again"
             )
         return pairs
+
+    def _weights(self, split: str) -> Weights | None:
+        """Those of the split's parts; None where all are 1."""
+        parts = self.report.splits[split].parts
+        if all(part.weight == 1.0 for part in parts):
+            return None
+        ends = np.cumsum([part.kept or 0 for part in parts])
+        return Weights(ends, np.array([part.weight for part in parts]))
 
     def text_path(self, split: str, language: str) -> Path:
         """The file with the raw text of `split` in `language`, one sentence a line."""

@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mtkit.config import schema
+from mtkit.data.normalisation import NORMALISATIONS
 from mtkit.data.vocabulary import Vocabulary, learn_vocabulary
+from mtkit.support.errors import UserError
 from mtkit.support.files import whole_file
+from mtkit.support.lines import read_lines
 
 SHARED, SOURCE, TARGET = "vocabulary.model", "vocabulary.source.model", "vocabulary.target.model"
 
@@ -60,15 +63,53 @@ def shortened(fingerprint: str) -> str:
     return "/".join(part[:12] for part in fingerprint.split("/"))
 
 
-def learn_vocabularies(word_counts: Sequence[Mapping[str, int]], config: schema.Vocabulary) -> Vocabularies:
+def learn_vocabularies(
+    word_counts: Sequence[Mapping[str, int]], config: schema.Vocabulary, tags: Sequence[str] = ()
+) -> Vocabularies:
     """Learns one vocabulary for each of `word_counts`: those of source and target, or of both in one to share it.
 
-    UserError as for `learn_vocabulary`.
+    `tags` are reserved in that of the source besides those of the config. UserError as for `learn_vocabulary`.
     """
+    symbols = _symbols(config)
+    tags = list(dict.fromkeys([*config.tags, *tags]))
     if len(word_counts) == 1:
-        vocabulary = learn_vocabulary(word_counts[0], config)
+        vocabulary = learn_vocabulary(word_counts[0], config, tags=tags, symbols=symbols)
         return Vocabularies(vocabulary, vocabulary)
     source, target = word_counts
     return Vocabularies(
-        learn_vocabulary(source, config, "the source text"), learn_vocabulary(target, config, "the target text")
+        learn_vocabulary(source, config, "the source text", tags, symbols),
+        learn_vocabulary(target, config, "the target text", symbols=symbols),
     )
+
+
+def reused_vocabularies(config: schema.Vocabulary, tags: Sequence[str] = ()) -> Vocabularies:
+    """Those of the run or the prepared data that `vocabulary.reuse` names. UserError if they are not what is needed."""
+    folder = Path(config.reuse)
+    if not folder.is_dir():
+        raise UserError(f"vocabulary.reuse: {folder.absolute()}: no such folder: name a run or a prepared data folder")
+    if not any((folder / name).is_file() for name in (SHARED, SOURCE)):
+        raise UserError(f"vocabulary.reuse: {folder}: holds no {SHARED}: name a run or a prepared data folder")
+    if config.shared != (folder / SHARED).is_file():
+        found = str(not config.shared).lower()
+        raise UserError(f"vocabulary.reuse: {folder} has vocabulary.shared={found}: set it so")
+    vocabularies = Vocabularies.load(folder, shared=config.shared)
+    for tag in (*config.tags, *tags):
+        vocabularies.source.tag_id(tag)
+    return vocabularies
+
+
+def _symbols(config: schema.Vocabulary) -> list[str]:
+    """Those named in the config and those of its file, as the text will have them."""
+    named = list(config.symbols)
+    if config.symbols_file:
+        named += filter(None, read_lines(config.symbols_file))
+    symbols = list(dict.fromkeys(named))
+    treat = NORMALISATIONS[config.normalization].treat
+    for symbol in symbols:
+        if not schema.is_piece(symbol) or treat(symbol) != symbol or symbol in config.tags:
+            place = f"{config.symbols_file}: " if symbol not in config.symbols else ""
+            raise UserError(
+                f"{place}symbol {symbol!r} of vocabulary.symbols: must be text without white space, in the form that "
+                f"vocabulary.normalization {config.normalization} gives it, and neither a control piece nor a tag"
+            )
+    return symbols

@@ -6,10 +6,12 @@ Comes in: the tokens of a line. Goes out: the same tokens in runs. Knows the pie
 import re
 from collections.abc import Sequence
 
-from mtkit.data.vocabulary import FIRST_BYTE, WORD_MARK
+from mtkit.data.normalisation import WORD_MARK
 
 SENTENCE_END = re.compile(r"[.!?…][\"'”’»)\]]*$")  # before a space
 WIDE_SENTENCE_END = re.compile(r"[。！？][」』”）]*$")  # these scripts put no space
+
+CONTINUES_CHARACTER = re.compile("<0x[89AB][0-9A-F]>")  # a byte that is not the first of its UTF-8 character
 
 
 def split_tokens(tokens: Sequence[int], pieces: Sequence[str], longest: int) -> list[list[int]]:
@@ -40,11 +42,6 @@ def _cut(tokens: Sequence[int], pieces: Sequence[str], start: int, end: int) -> 
             word_start = place
     if word_start:
         return word_start
-    while _continues_character(tokens[end]):
+    while CONTINUES_CHARACTER.fullmatch(pieces[tokens[end]]):
         end -= 1
     return end
-
-
-def _continues_character(token: int) -> bool:
-    """Whether the token is a byte that is not the first of its UTF-8 character."""
-    return 0x80 <= token - FIRST_BYTE < 0xC0

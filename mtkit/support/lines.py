@@ -2,20 +2,45 @@
 
 A line is the bytes up to `\\n`; one `\\r` just before it is dropped and nothing else ends a line (not NEL, not U+2028, not
 a lone `\\r`); a last line without `\\n` counts; a leading byte-order mark is dropped. Text is UTF-8 whatever the locale.
+Files may be compressed; how is told by the end of their name.
 """
 
+import bz2
 import gzip
+import io
+import lzma
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, Any, BinaryIO
 
 from mtkit.support.errors import UserError
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-def split_stream(stream: BinaryIO) -> Iterator[bytes]:
+def _zstd(path: Path) -> IO[bytes]:
+    import pyarrow  # comes with datasets; takes a while, so only where it is needed
+
+    return io.BufferedReader(pyarrow.input_stream(str(path), compression="zstd", buffer_size=1 << 20), 1 << 20)
+
+
+DECOMPRESSION: dict[str, Callable[[Path], Any]] = {
+    ".gz": gzip.GzipFile,
+    ".zst": _zstd,
+    ".xz": lzma.LZMAFile,
+    ".bz2": bz2.BZ2File,
+}
+"""How a file is opened, by the end of its name; any other is plain."""
+
+
+def opened(path: Path) -> IO[bytes]:
+    """The file as a stream of its uncompressed bytes."""
+    stream: IO[bytes] = DECOMPRESSION[path.suffix](path) if path.suffix in DECOMPRESSION else path.open("rb")
+    return stream
+
+
+def split_stream(stream: BinaryIO | IO[bytes]) -> Iterator[bytes]:
     """Yields the raw lines of an open binary stream, without their ends."""
     for number, raw in enumerate(stream):
         line = raw.removesuffix(b"\n").removesuffix(b"\r") if raw.endswith(b"\n") else raw
@@ -23,15 +48,21 @@ def split_stream(stream: BinaryIO) -> Iterator[bytes]:
 
 
 def raw_lines(path: str | Path) -> Iterator[bytes]:
-    """Yields the raw lines of a plain or gzip (`.gz`) file. Raises UserError naming a file that cannot be read."""
+    """Yields the raw lines of a plain or compressed file. Raises UserError naming a file that cannot be read."""
     path = Path(path)
     try:
-        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as stream:
-            yield from split_stream(stream)  # type: ignore[arg-type]
+        with opened(path) as stream:
+            yield from split_stream(stream)
     except FileNotFoundError:
         raise UserError(f"{path.absolute()}: no such file") from None
-    except (OSError, EOFError, zlib.error) as error:
+    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
         raise UserError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+
+
+def begins_with_mark(path: str | Path) -> bool:
+    """Whether a readable file begins with a byte-order mark, which `raw_lines` leaves out."""
+    with opened(Path(path)) as stream:
+        return stream.read(len(BYTE_ORDER_MARK)) == BYTE_ORDER_MARK
 
 
 def decode(raw: bytes, name: str, number: int) -> str:

@@ -57,7 +57,7 @@ class Trainer:
             torch.set_num_threads(self._training.threads)
         check_sharing(config, data)
         self._vocabularies = data.vocabularies()
-        self._feed = Feed(data.pairs("train"), self._training, device, processes)
+        self._feed = Feed(data.pairs("train"), self._training, device, processes, self._vocabularies)
         self._validator = Validator(data, config, device, processes)
         torch.manual_seed(self._training.seed)
         self._model = Transformer(config.model, len(self._vocabularies.target), len(self._vocabularies.source)).to(device)

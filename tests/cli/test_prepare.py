@@ -81,6 +81,6 @@ def test_without_a_network_it_ends_at_once_and_says_how_to_go_on(folder: Path) -
     done = mtkit(folder, "prepare", "--config", "hub.yaml", HF_HUB_OFFLINE="1")
     assert (done.returncode, done.stdout) == (2, "")
     last = done.stderr.splitlines()[-1]
-    assert last.startswith("Error: hub data set wmt/wmt14 de-en train can neither be reached nor found in the cache")
+    assert last.startswith("Error: hub data set wmt/wmt14 de-en can neither be reached at https://huggingface.co nor")
     assert "--set data.train.source=FILE" in last
     assert not (folder / "data").exists()

@@ -18,7 +18,7 @@ from mtkit.cli.main import main
 from mtkit.config.schema import Config
 from mtkit.config.schema import Vocabulary as VocabularyOptions
 from mtkit.data.vocabularies import Vocabularies, learn_vocabularies
-from mtkit.data.vocabulary import EOS, FIRST_BYTE
+from mtkit.data.vocabulary import EOS
 from mtkit.model.transformer import Transformer
 
 ROOT = Path(__file__).parents[2]
@@ -36,7 +36,7 @@ def make_run(folder: Path, vocabularies: Vocabularies, seed: int) -> None:
             if "cross_attention." in name or name.endswith("bias"):
                 parameter.normal_()
         model.embedding.weight[EOS] *= 3.0  # the strongest words win, and these are not bytes
-        model.embedding.weight[FIRST_BYTE + 256 :] *= 3.0
+        model.embedding.weight[260:] *= 3.0
     run = checkpoint.create_run(folder, config, vocabularies, {})
     run.save(checkpoint.State(step=7, vocabulary=vocabularies.fingerprint), model.state_dict())
 

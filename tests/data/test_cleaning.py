@@ -5,8 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mtkit.config import schema
-from mtkit.data.cleaning import Cleaner, Counts, length_reason, unescape
-from mtkit.data.corpus import Part, SentencePair
+from mtkit.data.cleaning import Cleaner, length_reason, unescape
+from mtkit.data.corpus import SentencePair
+from mtkit.data.counting import Counts
+from mtkit.data.readers import Part
 from mtkit.support.errors import UserError
 
 PART = Part("train.en", "train.de", 0, 0, lambda: iter(()))
@@ -42,14 +44,14 @@ def test_invisible_characters_go_and_are_counted() -> None:
     }
 
 
-def test_empty_sides_copies_and_duplicates_are_dropped() -> None:
-    pairs = [("a", "b"), ("", "b"), ("a", "\u00a0\u200b "), ("x y", " x  y"), ("a ", "b"), ("a", "c")]
-    kept, counts = cleaned(*pairs, drop_duplicates=True)
+def test_empty_sides_and_copies_are_dropped() -> None:
+    pairs = [("a", "b"), ("", "b"), ("a", "\u00a0\u200b "), ("x y", " x  y"), ("a", "c")]
+    kept, counts = cleaned(*pairs)
     assert kept == ["a|b", "a|c"]
-    assert str(counts) == "read 6, kept 2, dropped 4 (empty_source 1, empty_target 1, copy 1, duplicate 1)"
+    assert str(counts) == "read 5, kept 2, dropped 3 (empty_source 1, empty_target 1, copy 1)"
     kept, counts = cleaned(*pairs, drop_copies=False)
-    assert kept == ["a|b", "x y|x y", "a|b", "a|c"]
-    assert str(counts) == "read 6, kept 4, dropped 2 (empty_source 1, empty_target 1)"
+    assert kept == ["a|b", "x y|x y", "a|c"]
+    assert str(counts) == "read 5, kept 3, dropped 2 (empty_source 1, empty_target 1)"
 
 
 def test_references_stay_as_they_were_written() -> None:
@@ -111,17 +113,6 @@ def test_entities(text: str, expected: str) -> None:
 def test_lengths(lengths: tuple[int, int], expected: str | None) -> None:
     assert length_reason(*lengths, schema.Cleaning()) == expected
     assert length_reason(lengths[1], lengths[0], schema.Cleaning()) == expected
-
-
-def test_lengths_count_in_training_only() -> None:
-    cleaners = [Cleaner(schema.Cleaning(max_tokens=5), training=training) for training in (True, False)]
-    for cleaner in cleaners:
-        cleaner.clean(pair("a", "b"))
-    assert [cleaner.keeps_lengths(6, 6) for cleaner in cleaners] == [False, True]
-    assert [str(cleaner.counts()) for cleaner in cleaners] == [
-        "read 1, kept 0, dropped 1 (too_long 1)",
-        "read 1, kept 1, dropped 0",
-    ]
 
 
 @given(

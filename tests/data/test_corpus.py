@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mtkit.config import schema
-from mtkit.data import corpus
+from mtkit.data import hub as hub_module
 from mtkit.data.corpus import open_corpora
 from mtkit.support.errors import UserError
 
@@ -175,10 +175,10 @@ def test_what_the_hub_data_set_has_not(hub: Path, options: dict[str, Any], messa
 
 
 def test_row_counts_of_well_known_data_sets_are_checked(hub: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(corpus.HUB_ROWS, (str(hub), "de-en"), {"train": 4_508_785})
+    monkeypatch.setitem(hub_module.HUB_ROWS, (str(hub), "de-en"), {"train": 4_508_785})
     with pytest.raises(UserError, match=r"3 rows where 4,508,785 should be"):
         open_corpora(schema.Data(hub=str(hub), hub_config="de-en"))
-    monkeypatch.setitem(corpus.HUB_ROWS, (str(hub), "de-en"), {"train": 3, "validation": 3, "test": 3})
+    monkeypatch.setitem(hub_module.HUB_ROWS, (str(hub), "de-en"), {"train": 3, "validation": 3, "test": 3})
     assert len(open_corpora(schema.Data(hub=str(hub), hub_config="de-en"))["train"]) == 3
 
 
@@ -200,7 +200,13 @@ except UserError as error:
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True
     )
-    for part in ("wmt/wmt14 de-en train", "--set data.train.source=", "data.hub=FOLDER", "HF_HUB_OFFLINE=1", "HF_HOME"):
+    for part in (
+        "wmt/wmt14 de-en can neither",
+        "--set data.train.source=",
+        "data.hub=FOLDER",
+        "HF_HUB_OFFLINE=1",
+        "HF_HOME",
+    ):
         assert part in done.stdout
     assert done.stdout.count("\n") == 1
     assert done.stderr.count("818 MB") == 1

@@ -9,10 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mtkit.config import schema
-from mtkit.data.vocabulary import BOS, EOS, FIRST_BYTE, PAD, UNK, Vocabulary, learn_vocabulary, normalise
+from mtkit.data.normalisation import nfc as normalise
+from mtkit.data.vocabulary import BOS, EOS, PAD, UNK, Vocabulary, learn_vocabulary
 from mtkit.support.errors import UserError
 
 WORDS = {"the": 9, "cat": 4, "sat": 3, "on": 3, "mat": 2, "a": 5, "dog": 2, "pad": 1, "unk": 1}
+FIRST_BYTE = 4
 SOFT = schema.Vocabulary(soft_limit=True)
 ASCII = learn_vocabulary(WORDS, SOFT)
 

@@ -5,7 +5,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from mtkit.data.vocabulary import Vocabulary, normalise
+from mtkit.data.normalisation import nfc as normalise
+from mtkit.data.vocabulary import Vocabulary
 from mtkit.decoding.splitting import split_tokens
 
 

@@ -12,7 +12,8 @@ from mtkit.config.schema import Training
 from mtkit.data.binarized import Pairs
 from mtkit.support.distributed import Processes
 from mtkit.support.errors import UserError
-from mtkit.training.feed import Feed, MicroBatch, Update, mixed
+from mtkit.training.feed import Feed, MicroBatch, Update
+from mtkit.training.seeds import mixed
 
 CPU = torch.device("cpu")
 
@@ -130,7 +131,7 @@ def test_a_failure_of_the_thread_surfaces(monkeypatch: pytest.MonkeyPatch) -> No
     whole = source.plan
     broken = ValueError("the disk is gone")
 
-    def plan(epoch: int) -> object:
+    def plan(epoch: int, window: int) -> object:
         if epoch == 1:
             raise broken
         return whole(epoch)
@@ -158,6 +159,6 @@ def test_the_wait_for_an_update_is_measured(monkeypatch: pytest.MonkeyPatch) -> 
     slow = feed(unequal())
     pause = threading.Event()
     whole = slow.plan
-    monkeypatch.setattr(slow, "plan", lambda epoch: (pause.wait(0.2), whole(epoch))[1])
+    monkeypatch.setattr(slow, "plan", lambda epoch, window: (pause.wait(0.2), whole(epoch, window))[1])
     assert taken(slow, 1, 1)[0].waited >= 0.15
     assert all(update.waited >= 0.0 for update in quick)

@@ -1,0 +1,196 @@
+"""The first pass over a split: its pairs in chunks, cleaned by workers, and what only the whole order can tell.
+
+Comes in: a corpus. Goes out: cleaned chunks without what was there before or is held out, with all counts. Knows nothing of
+folders or of vocabularies.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mtkit.config import schema
+from mtkit.data.alignment import AlignmentWatch, Run
+from mtkit.data.cleaning import Cleaner, example
+from mtkit.data.corpus import Corpus, SentencePair
+from mtkit.data.counting import Tally
+from mtkit.data.duplicates import HeldOut, Mask, PairHashes, Seen
+from mtkit.data.readers import Part
+from mtkit.data.workers import in_order
+
+Lengths = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class RawChunk:
+    """Neighbouring pairs of one part as read."""
+
+    source_name: str
+    target_name: str
+    first: int  # line of the first pair in its part, from 1
+    before: int  # lines of the split before it
+    source: Sequence[str]
+    target: Sequence[str]
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """First and last corpus line."""
+        return self.before + 1, self.before + len(self)
+
+
+@dataclass(frozen=True)
+class CleanedChunk:
+    """What is left of a chunk, n pairs, and what was counted."""
+
+    source: list[str]
+    target: list[str]
+    lines: NDArray[np.int64]  # [n] corpus line of each, from 1 over the whole split
+    hashes: PairHashes  # [n]
+    tally: Tally
+    words: tuple[Counter[str], ...]  # of both sides in one, or of each; empty outside training
+    lengths: tuple[Lengths, Lengths]  # characters of both sides of all pairs, dropped or not
+
+    def __len__(self) -> int:
+        """How many pairs the chunk had."""
+        return len(self.lengths[0])
+
+
+@dataclass(frozen=True)
+class Clean:
+    """What a worker does with a chunk."""
+
+    config: schema.Cleaning
+    training: bool
+    normalization: str
+    languages: frozenset[str]
+    vocabularies: int  # how many are learned: 1 or 2
+
+    def __call__(self, chunk: RawChunk) -> CleanedChunk:
+        cleaner = Cleaner(self.config, training=self.training, normalization=self.normalization, languages=self.languages)
+        part = Part(chunk.source_name, chunk.target_name, 0, 0, lambda: iter(()))
+        kept: list[SentencePair] = []
+        lines = []
+        for number, (source, target) in enumerate(zip(chunk.source, chunk.target, strict=True)):
+            line = chunk.before + 1 + number
+            pair = cleaner.clean(SentencePair(source, target, chunk.first + number, part), line)
+            if pair is not None:
+                kept.append(pair)
+                lines.append(line)
+        sources, targets = [pair.source for pair in kept], [pair.target for pair in kept]
+        compared = targets if self.training else [cleaner.as_compared(target) for target in targets]
+        return CleanedChunk(
+            sources,
+            targets,
+            np.array(lines, dtype=np.int64),
+            PairHashes.of(sources, compared),
+            cleaner.tally,
+            self._words(sources, targets),
+            (_characters(chunk.source), _characters(chunk.target)),
+        )
+
+    def _words(self, sources: Sequence[str], targets: Sequence[str]) -> tuple[Counter[str], ...]:
+        words: tuple[Counter[str], ...] = tuple(Counter() for _ in range(self.vocabularies))
+        if self.training:
+            for source, target in zip(sources, targets, strict=True):
+                words[0].update(source.split(" "))
+                words[-1].update(target.split(" "))
+        return words
+
+
+def _characters(lines: Sequence[str]) -> Lengths:
+    return np.fromiter(map(len, lines), dtype=np.int32, count=len(lines))
+
+
+def raw_chunks(corpus: Corpus, size: int) -> Iterator[RawChunk]:
+    """The pairs of a corpus, `size` at a time; a chunk never spans two parts."""
+    before = 0
+    for part in corpus.parts:
+        pairs, first = part.read(), 1
+        while chunk := list(islice(pairs, size)):
+            source, target = zip(*chunk, strict=True)
+            yield RawChunk(part.source, part.target, first, before, source, target)
+            first, before = first + len(chunk), before + len(chunk)
+
+
+@dataclass
+class FirstPass:
+    """Cleans one split. What it found out is complete once `chunks` has come to its end."""
+
+    corpus: Corpus
+    config: schema.Cleaning
+    held_out: HeldOut
+    tally: Tally = field(default_factory=Tally)
+    misaligned: list[tuple[Run, ...]] = field(default_factory=list)  # of each part
+
+    def chunks(self, clean: Clean, size: int, workers: int) -> Iterator[CleanedChunk]:
+        """The cleaned chunks, in order."""
+        workers = workers if len(self.corpus) > size else 1  # starting processes takes longer than one chunk
+        watches = [AlignmentWatch(self.config.misaligned_run) for _ in self.corpus.parts]
+        ends = np.cumsum([part.pairs for part in self.corpus.parts])
+        rules = {
+            "duplicate": ("pairs", self.config.drop_duplicates, Seen()),
+            "duplicate_source": ("sources", self.config.drop_duplicate_sources, Seen()),
+            "duplicate_target": ("targets", self.config.drop_duplicate_targets, Seen()),
+        }
+        raw = raw_chunks(self.corpus, size)
+        for chunk, cleaned in in_order(clean, raw, workers, f"cleaning {self.corpus}"):
+            self.tally.add(cleaned.tally)
+            if self.config.misaligned_run:
+                watches[int(np.searchsorted(ends, chunk.before, side="right"))].add(*cleaned.lengths)
+            if not clean.training:
+                self.held_out.add(self.corpus.split, cleaned.hashes)
+                yield cleaned
+                continue
+            keep = ~self._held_out(cleaned.hashes)
+            self._drop(cleaned, ~keep, "held_out", chunk)
+            for reason, (side, wanted, seen) in rules.items():
+                if wanted:
+                    new = keep.copy()
+                    hashes = getattr(cleaned.hashes, side)
+                    new[keep] = ~seen.again(hashes[keep])
+                    seen.add(hashes[new])
+                    self._drop(cleaned, keep & ~new, reason, chunk)
+                    keep = new
+            yield _left(cleaned, keep)
+        self.misaligned = [watch.runs() for watch in watches]
+
+    def _held_out(self, hashes: PairHashes) -> Mask:
+        """Which training pairs are left out because validation or test has them; all that it has are noted."""
+        met = self.held_out.meet(hashes)
+        wanted = {"none": (), "either": ("sources", "targets")}.get(self.config.drop_held_out, (self.config.drop_held_out,))
+        out: Mask = np.zeros(len(hashes.pairs), dtype=bool)
+        for side in wanted:
+            out |= met[side]
+        return out
+
+    def _drop(self, cleaned: CleanedChunk, dropped: Mask, reason: str, chunk: RawChunk) -> None:
+        part = Part(chunk.source_name, chunk.target_name, 0, 0, lambda: iter(()))
+        for index in np.flatnonzero(dropped).tolist():
+            line = int(cleaned.lines[index])
+            pair = SentencePair(cleaned.source[index], cleaned.target[index], chunk.first + line - chunk.before - 1, part)
+            self.tally.drop(reason, example(pair, len(pair.source), line))
+
+
+def _left(cleaned: CleanedChunk, keep: Mask) -> CleanedChunk:
+    """The pairs of a chunk that are kept; words of the others are no longer counted."""
+    if keep.all():
+        return cleaned
+    for index in np.flatnonzero(~keep).tolist():
+        cleaned.words[0].subtract(cleaned.source[index].split(" "))
+        cleaned.words[-1].subtract(cleaned.target[index].split(" "))
+    kept = np.flatnonzero(keep).tolist()
+    return CleanedChunk(
+        [cleaned.source[index] for index in kept],
+        [cleaned.target[index] for index in kept],
+        cleaned.lines[keep],
+        cleaned.hashes,
+        cleaned.tally,
+        tuple(+words for words in cleaned.words),
+        cleaned.lengths,
+    )

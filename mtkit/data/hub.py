@@ -1,0 +1,214 @@
+"""Sentence pairs from a data set of the Hugging Face hub, or from a local folder in its layout, through `datasets`.
+
+Comes in: the `data` section of a config and the splits wanted. Goes out: the parts of each. Parquet files are read where the
+hub's cache keeps them, a thousand rows at a time, so that there is no second copy; other kinds go through the cache of
+`datasets`. A download that was interrupted goes on when the command is repeated.
+"""
+
+import os
+import shutil
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from mtkit.config import schema
+from mtkit.data.readers import ROWS, Part, parquet_file
+from mtkit.support.errors import UserError
+from mtkit.support.files import bytes_text
+
+HUB_ROWS = {
+    ("wmt/wmt14", "de-en"): {"train": 4_508_785, "validation": 3_000, "test": 3_003},
+    ("wmt/wmt14", "fr-en"): {"train": 40_836_715, "validation": 3_000, "test": 3_003},
+}
+"""Rows that well-known data sets must have; another number means a broken download or another data set."""
+
+HUB_BYTES = {("wmt/wmt14", "de-en"): 818_467_512, ("wmt/wmt14", "fr-en"): 6_658_118_909}
+"""What a first download fetches, where it is known before the hub is asked."""
+
+PROBE_SECONDS = 10.0
+"""How long the hub may take to answer at all; `datasets` would try for half a minute."""
+
+
+def hub_parts(
+    data: schema.Data, splits: Mapping[str, str], columns: Mapping[str, tuple[str, str]]
+) -> dict[str, tuple[Part, ...]]:
+    """The parts of each of `splits` (ours -> the hub's). UserError saying how to go on where one cannot be had."""
+    local = Path(data.hub).is_dir()
+    if not local:
+        _announce(data)
+        _go_offline_if_unreachable()
+    import datasets
+
+    if not sys.stderr.isatty():
+        datasets.disable_progress_bars()
+    name = " ".join(filter(None, (data.hub, data.hub_config)))
+    try:
+        source = _saved(data.hub) if local else None
+        if source is None:
+            source = _builder(data)
+            _check_room(source, name)
+        return {ours: _split_parts(source, data, theirs, columns[ours]) for ours, theirs in splits.items()}
+    except ConnectionError as error:
+        raise UserError(
+            f"hub data set {name} can neither be reached at {_endpoint()} nor found in the caches "
+            f"{_cache()} and {datasets.config.HF_DATASETS_CACHE}: {_first_line(error)}. "
+            f"Without a network use local files (--set data.train.source=FILE --set data.train.target=FILE, likewise "
+            "data.validation and data.test), a local folder in the hub's layout (--set data.hub=FOLDER), or a filled cache "
+            "(HF_HOME=FOLDER, with HF_HUB_OFFLINE=1 to skip the attempts to connect)"
+        ) from None
+    except (OSError, ValueError, RuntimeError, KeyError, datasets.exceptions.DatasetsError) as error:
+        if getattr(error, "errno", None) is not None and not isinstance(error, FileNotFoundError):
+            raise  # a full disk and the like
+        raise UserError(
+            f"hub data set {name} cannot be read: {_first_line(error)}: check data.hub, data.hub_config "
+            "and the hub_split of each split ('' for none)"
+        ) from None
+
+
+def _announce(data: schema.Data) -> None:
+    """One line before what may be a long download."""
+    size = HUB_BYTES.get((data.hub, data.hub_config))
+    told = f"{size / 1e6:.0f} MB" if size else "an unknown size"
+    print(
+        f"reading {data.hub} {data.hub_config} from the Hugging Face hub: {told} to download unless already in the cache "
+        f"{_cache()} (HF_HOME); to stay offline: HF_HUB_OFFLINE=1, or --set data.hub=FOLDER",
+        file=sys.stderr,
+    )
+
+
+def _endpoint() -> str:
+    return os.environ.get("HF_ENDPOINT", "https://huggingface.co")
+
+
+def _cache() -> Path:
+    home = Path(os.environ.get("HF_HOME", Path.home() / ".cache" / "huggingface"))
+    return Path(os.environ.get("HF_HUB_CACHE", home / "hub"))
+
+
+def _go_offline_if_unreachable() -> None:
+    """Asks the hub for a sign of life; without one `datasets` is told to look into its cache at once."""
+    if os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "TRUE", "YES", "ON"):
+        return
+    try:
+        with urllib.request.urlopen(urllib.request.Request(_endpoint(), method="HEAD"), timeout=PROBE_SECONDS):
+            return
+    except urllib.error.HTTPError:
+        return  # an answer
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "reason", error)
+        print(f"{_endpoint()} cannot be reached ({reason}): looking into the cache only", file=sys.stderr)
+        os.environ["HF_HUB_OFFLINE"] = "1"
+
+
+def _saved(folder: str) -> Any:
+    """What `datasets` has saved in a folder with its own `save_to_disk`; None if it is no such folder."""
+    import datasets
+
+    if not any((Path(folder) / file).is_file() for file in ("dataset_dict.json", "state.json")):
+        return None
+    saved = datasets.load_from_disk(folder)
+    return saved if isinstance(saved, datasets.DatasetDict) else datasets.DatasetDict({"train": saved})
+
+
+def _builder(data: schema.Data) -> Any:
+    """What knows the data set's files. Offline these are looked for in the hub's cache."""
+    import datasets
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    revision = data.hub_revision or None
+    try:
+        return datasets.load_dataset_builder(data.hub, data.hub_config or None, revision=revision)
+    except ConnectionError as error:
+        try:
+            folder = snapshot_download(data.hub, repo_type="dataset", revision=revision, local_files_only=True)
+            return datasets.load_dataset_builder(folder, data.hub_config or None)
+        except (LocalEntryNotFoundError, FileNotFoundError, ValueError, datasets.exceptions.DatasetsError):
+            raise error from None
+
+
+def _check_room(builder: Any, name: str) -> None:
+    """UserError if the disk of the cache has no room for the download."""
+    needed = builder.info.download_size or 0
+    cache = next(place for place in (_cache(), *_cache().absolute().parents) if place.exists())
+    free = shutil.disk_usage(cache).free
+    if needed > free:
+        raise UserError(
+            f"hub data set {name} takes {bytes_text(needed)}, {cache} has {bytes_text(free)} free: make room, or set "
+            "HF_HOME to a folder on another disk"
+        )
+
+
+def _split_parts(source: Any, data: schema.Data, split: str, columns: tuple[str, str]) -> tuple[Part, ...]:
+    """One split as parts, its number of rows checked against what it must be."""
+    import datasets
+
+    name = " ".join(filter(None, (data.hub, data.hub_config, split)))
+    if isinstance(source, datasets.DatasetDict):
+        if split not in source:
+            raise ValueError(f'Unknown split "{split}". Should be one of {list(source)}')
+        parts: tuple[Part, ...] = (_table_part(source[split], name, columns),)
+        promised = None
+    else:
+        files = source.config.data_files if source.name == "parquet" else None
+        if files is not None:
+            if split not in files:
+                raise ValueError(f'Unknown split "{split}". Should be one of {[str(known) for known in files]}')
+            local = datasets.DownloadManager(dataset_name=source.dataset_name).download(list(files[split]))
+            parts = tuple(
+                replace(parquet_file(file, columns), source=label, target=label)
+                for file, label in zip(local, _labels(name, files[split]), strict=True)
+            )
+        else:
+            rows = datasets.load_dataset(data.hub, data.hub_config or None, split=split, revision=data.hub_revision or None)
+            parts = (_table_part(rows, name, columns),)
+        known = (source.info.splits or {}).get(split)
+        promised = known.num_examples if known is not None and known.num_examples else None
+    found = sum(part.pairs for part in parts)
+    pinned = HUB_ROWS.get((data.hub, data.hub_config), {}).get(split)
+    expected = pinned or promised or found
+    if found != expected:
+        raise UserError(
+            f"hub data set {name}: {found:,} rows where {expected:,} should be: remove it from the cache ({_cache()}) "
+            "and load it again, or name its revision with data.hub_revision"
+        )
+    if not Path(data.hub).is_dir():
+        print(f"{name}: {found:,} rows{', as it must be' if pinned or promised else ''}", file=sys.stderr)
+    return parts
+
+
+def _labels(name: str, files: Any) -> Iterator[str]:
+    """What messages call each file."""
+    for file in files:
+        yield f"{name} {Path(file).name}" if len(files) > 1 else name
+
+
+def _table_part(rows: Any, name: str, columns: tuple[str, str]) -> Part:
+    """A `datasets.Dataset` as a part, read in batches. UserError unless it holds both columns as text."""
+    feature = rows.features.get("translation")
+    there = list(rows.column_names if feature is None else getattr(feature, "languages", None) or feature)
+    for column in columns:
+        if column not in there:
+            raise UserError(
+                f"hub data set {name} has no '{column}' (it has {', '.join(there)}): set data.source_language and "
+                "data.target_language, name the columns with `columns`, or take another data.hub_config"
+            )
+
+    def read() -> Iterator[tuple[str, str]]:
+        for batch in rows.iter(batch_size=ROWS):
+            if feature is not None:
+                pairs = [(row[columns[0]], row[columns[1]]) for row in batch["translation"]]
+            else:
+                pairs = list(zip(batch[columns[0]], batch[columns[1]], strict=True))
+            for source, target in pairs:
+                yield (source or "").replace("\t", " "), (target or "").replace("\t", " ")
+
+    return Part(name, name, len(rows), 0, read, rows.dataset_size or 0)
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")

@@ -1,0 +1,205 @@
+"""How sentence pairs are read from files: two text files, TSV, JSON lines, Parquet.
+
+Comes in: names of files. Goes out: a `Part` for each, which can be read several times: both sides of every pair as they were
+written, bytes that are not UTF-8 as surrogate escapes. Knows nothing of splits or of cleaning.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mtkit.config import schema
+from mtkit.support.errors import UserError
+from mtkit.support.lines import begins_with_mark, raw_lines
+
+if TYPE_CHECKING:
+    import pyarrow.parquet
+
+ROWS = 1000
+"""Rows of a table that are read at a time."""
+
+LONE_SURROGATES = re.compile("[\ud800-\udbff\udc00-\udc7f\udd00-\udfff]")  # of JSON; the others stand for bad bytes
+
+
+@dataclass(frozen=True)
+class Part:
+    """Files that belong together, or one split of a hub data set: names for messages, the number of pairs, a reader."""
+
+    source: str
+    target: str
+    pairs: int
+    byte_order_marks: int
+    read: Callable[[], Iterator[tuple[str, str]]]
+    size: int = 0  # bytes of text, about
+    weight: float = 1.0  # how often an epoch of training has each pair
+    tag: str = ""  # put before each source
+
+    def __str__(self) -> str:
+        return self.source if self.source == self.target else f"{self.source} + {self.target}"
+
+
+def two_files(source: str, target: str) -> Part:
+    """Line n of `target` translates line n of `source`. UserError if one of them has more lines, or cannot be read."""
+    (source_lines, source_size), (target_lines, target_size) = _measured(source), _measured(target)
+    if source_lines != target_lines:
+        raise UserError(f"line counts differ: {source} {source_lines} lines, {target} {target_lines} lines")
+
+    def read() -> Iterator[tuple[str, str]]:
+        for raw_source, raw_target in zip(raw_lines(source), raw_lines(target), strict=True):
+            yield _text(raw_source), _text(raw_target)
+
+    marks = begins_with_mark(source) + begins_with_mark(target)
+    return Part(source, target, source_lines, marks, read, source_size + target_size)
+
+
+def tsv_file(name: str) -> Part:
+    """Fields are split at U+0009 and nowhere else: a quotation mark is text."""
+
+    def read() -> Iterator[tuple[str, str]]:
+        for line, raw in enumerate(raw_lines(name), 1):
+            fields = raw.split(b"\t")
+            if len(fields) != 2:
+                raise UserError(f"{name}:{line}: {len(fields)} field(s) where source TAB target should be: mend the line")
+            yield _text(fields[0]), _text(fields[1])
+
+    lines, size = _measured(name)
+    return Part(name, name, lines, begins_with_mark(name), read, size)
+
+
+def json_file(name: str, columns: tuple[str, str]) -> Part:
+    """A JSON object a line, with both columns at the top or under `translation`. UserError naming a line that is not so."""
+
+    def read() -> Iterator[tuple[str, str]]:
+        for line, raw in enumerate(raw_lines(name), 1):
+            try:
+                row = json.loads(_text(raw))
+                row = row.get("translation", row)
+                source, target = (_field(row[column]) for column in columns)
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+                raise UserError(
+                    f"{name}:{line}: no JSON object with text under '{columns[0]}' and '{columns[1]}': mend the line, or "
+                    "name the columns with `columns`"
+                ) from None
+            yield source, target
+
+    lines, size = _measured(name)
+    return Part(name, name, lines, begins_with_mark(name), read, size)
+
+
+def parquet_file(name: str, columns: tuple[str, str]) -> Part:
+    """A Parquet file with both columns at the top or under `translation`. UserError if it is damaged or has not both."""
+    file = _parquet(name)
+    nested = _nested(file.schema_arrow, columns, name)
+
+    def read() -> Iterator[tuple[str, str]]:
+        wanted = ["translation"] if nested else list(columns)
+        for batch in _batches(name, wanted):
+            fields = batch.column("translation").flatten() if nested else batch.columns
+            names = [field.name for field in batch.schema.field("translation").type] if nested else batch.schema.names
+            sides = (fields[names.index(column)].to_pylist() for column in columns)
+            for source, target in zip(*sides, strict=True):
+                yield _field(source), _field(target)
+
+    groups = (file.metadata.row_group(number) for number in range(file.metadata.num_row_groups))
+    return Part(name, name, file.metadata.num_rows, 0, read, sum(group.total_byte_size for group in groups))
+
+
+def read_files(corpus: schema.Corpus, columns: tuple[str, str]) -> list[Part]:
+    """The parts of a corpus that names files. UserError for what cannot be read."""
+    readers: Mapping[str, Callable[[str], Part]] = {
+        "tsv": tsv_file,
+        "jsonl": lambda name: json_file(name, columns),
+        "parquet": lambda name: parquet_file(name, columns),
+    }
+    for option, names in corpus.origins.items():
+        if option == "source":
+            pairs = zip(corpus.source, corpus.target, strict=True)
+            return [two_files(*pair) for patterns in pairs for pair in _expanded_together(*patterns)]
+        return [readers[option](name) for pattern in names for _, name in _expanded(pattern)]
+    return []
+
+
+def _expanded(pattern: str) -> list[tuple[tuple[str, ...], str]]:
+    """The files that a name with * or ? stands for, sorted, each with what the wild parts are in it."""
+    from glob import glob
+
+    if not re.search(r"[*?]", pattern):
+        return [((), pattern)]
+    escaped = pattern.replace("[", "[[]")  # a bracket is a bracket
+    wild = re.compile(re.escape(pattern).replace(r"\*", "(.*)").replace(r"\?", "(.)"), re.DOTALL)
+    found = sorted(glob(escaped))  # noqa: PTH207 - of any folder, as the user spelt it
+    if not found:
+        raise UserError(f"{pattern}: no file has such a name")
+    matches = [(match.groups() if (match := wild.fullmatch(name)) else (), name) for name in found]
+    return matches
+
+
+def _expanded_together(source: str, target: str) -> list[tuple[str, str]]:
+    """The pairs of files that two names stand for. UserError unless the wild parts agree: a.en goes with a.de."""
+    sources, targets = _expanded(source), _expanded(target)
+    alone = {wild for wild, _ in sources} ^ {wild for wild, _ in targets}
+    if len(sources) != len(targets) or alone:
+        lonely = [name for wild, name in (*sources, *targets) if wild in alone] or [source, target]
+        raise UserError(f"{source} and {target} stand for different files: {lonely[0]} has no counterpart")
+    return [(name, other) for (_, name), (_, other) in zip(sources, targets, strict=True)]
+
+
+def _measured(name: str) -> tuple[int, int]:
+    """Lines and bytes of a text file."""
+    lines = size = 0
+    for raw in raw_lines(name):
+        lines += 1
+        size += len(raw) + 1
+    return lines, size
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", errors="surrogateescape")
+
+
+def _field(value: Any) -> str:
+    """A cell of a table as text: nothing is empty text, tabs and lone surrogates do not survive."""
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return LONE_SURROGATES.sub("\ufffd", value.replace("\t", " "))
+
+
+def _parquet(name: str) -> "pyarrow.parquet.ParquetFile":
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        return pyarrow.parquet.ParquetFile(name)
+    except (OSError, pyarrow.ArrowException) as error:
+        raise UserError(f"{name}: cannot be read: {' '.join(str(error).split())}") from None
+
+
+def _batches(name: str, columns: Sequence[str]) -> Iterator[Any]:
+    import pyarrow
+
+    try:
+        with _parquet(name) as file:
+            yield from file.iter_batches(ROWS, columns=list(columns), use_threads=False)
+    except (OSError, pyarrow.ArrowException) as error:
+        raise UserError(f"{name}: cannot be read: {' '.join(str(error).split())}") from None
+
+
+def _nested(table: Any, columns: tuple[str, str], name: str) -> bool:
+    """Whether both columns lie under `translation`. UserError if they are nowhere, or are not text."""
+    import pyarrow
+
+    nested = "translation" in table.names and pyarrow.types.is_struct(table.field("translation").type)
+    fields = {field.name: field.type for field in (table.field("translation").type if nested else table)}
+    for column in columns:
+        if column not in fields:
+            raise UserError(
+                f"{name} has no '{column}' (it has {', '.join(fields)}): set data.source_language and "
+                "data.target_language, name the columns with `columns`, or take another data.hub_config"
+            )
+        if not (pyarrow.types.is_string(fields[column]) or pyarrow.types.is_large_string(fields[column])):
+            raise UserError(f"{name}: '{column}' holds {fields[column]}, not text: name other columns with `columns`")
+    return nested
