@@ -70,8 +70,8 @@ def test_what_it_writes_is_what_evaluate_shows(
     shown = mtkit(tmp_path, "evaluate", *files, "--import-scores", "scores.json", "--set", "evaluation.metrics=bleu")
     assert shown.returncode == 0, shown.stderr
     signature = "Unbabel/wmt22-comet-da|unbabel-comet:2.2.7 | reference.de, 2 lines"
-    assert f"  comet = 0.1300 | {signature} | " in shown.stdout
-    assert f"  comet = 0.0550 | {signature} | " in shown.stdout
+    assert f"  comet = 0.1250 | {signature} | " in shown.stdout
+    assert f"  comet = 0.0600 | {signature} | " in shown.stdout
     assert f"comet of 2 systems | {signature}" in shown.stdout
     (tmp_path / "a.de").write_text("Anders.\nAls zuvor.\n")
     shown = mtkit(tmp_path, "evaluate", *files, "--import-scores", "scores.json")
