@@ -195,3 +195,102 @@ def test_without_a_run_it_says_what_to_do(evaluate: Call, home: Path) -> None:
     told = f"Error: no trained model below {home}/runs: run mtkit train first, or name one with --model RUN\n"
     done = evaluate()
     assert (done.returncode, done.stderr) == (2, told)
+
+
+def test_several_systems_are_compared_in_text_and_json(evaluate: Call, home: Path) -> None:
+    (home / "second.de").write_text((home / "test.de").read_text().replace("bako", "timu"))
+    files = ("--hypothesis", "second.de", "--hypothesis", "test.de", "--reference", "test.de")
+    few = ("--set", "evaluation.resamples=100", "--set", "evaluation.trials=100", "--set", "evaluation.seed=3")
+    done = evaluate(*files, *few)
+    assert done.returncode == 0, done.stderr
+    scores_of, bleu, chrf = done.stdout.split("\n\n")
+    assert [line for line in scores_of.splitlines() if not line.startswith(" ")] == ["second.de", "test.de"]
+    assert bleu.startswith("BLEU of 2 systems | nrefs:1|")
+    assert chrf.startswith("chrF2 of 2 systems | nrefs:1|")
+    assert "test.de (significant)" in bleu
+    assert "paired bootstrap, 100 resamples; approximate randomisation, 100 trials; seed 3" in bleu
+    told = json.loads(evaluate(*files, *few, "--format", "json").stdout)
+    assert [one["metric"] for one in told["comparisons"]] == ["bleu", "chrf"]
+    second = told["comparisons"][0]["standings"][1]
+    assert (second["system"], second["rank"]) == ("test.de", 1)
+    assert second["difference"]["delta"] == pytest.approx(100.0 - told["systems"][0]["scores"][0]["value"])
+    assert second["difference"]["bootstrap_p"] < 0.05
+
+
+def test_what_was_scored_on_other_text_is_not_compared(evaluate: Call, mtkit: Call, home: Path) -> None:
+    assert mtkit(home, "average", "runs/toy").returncode == 0
+    config = home / "runs" / "toy-average" / "config.yaml"
+    shutil.copytree(home / "data" / "toy", home / "data" / "other")
+    (home / "data" / "other" / "test.de").write_text((home / "test.de").read_text().replace("bako", "timu"))
+    config.write_text(config.read_text().replace("data/toy", "data/other"))
+    models = ("--model", "runs/toy", "--model", "runs/toy-average")
+    done = evaluate(*models)
+    assert done.returncode == 0, done.stderr
+    assert "of 2 systems" not in done.stdout
+    assert "WARNING: the systems are not compared: they were scored on other text or with other options" in done.stderr
+    done = evaluate(*models, "--report", "page.html")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines()[-1].startswith("Error: --report page.html: the systems were scored on other")
+    assert not (home / "page.html").exists()
+
+
+def test_each_line_is_scored(evaluate: Call, home: Path) -> None:
+    files = ("--hypothesis", "test.de", "--reference", "test.de", "--sentences")
+    done = evaluate(*files)
+    head, *rows = done.stdout.split("\n\n")[1].splitlines()
+    system, line, bleu, chrf = head.split("\t")
+    assert (system, line) == ("system", "line")
+    assert bleu.startswith("bleu nrefs:1|case:mixed|eff:yes|")
+    assert chrf.startswith("chrf nrefs:1|case:mixed|eff:yes|")
+    assert [row.split("\t")[:2] for row in rows] == [["test.de", str(number)] for number in range(1, 41)]
+    assert {row.split("\t")[2] for row in rows} == {"100.0000"}
+    (told,) = json.loads(evaluate(*files, "--format", "json").stdout)["systems"]
+    assert [len(column["values"]) for column in told["sentences"]] == [40, 40]
+    assert max(told["sentences"][0]["values"]) <= 100.0
+    lines = (home / "test.de").read_text().splitlines()
+    expected = sacrebleu.sentence_chrf(lines[0], [lines[1]]).score
+    (home / "shifted.de").write_text("".join(f"{line}\n" for line in [*lines[1:], lines[0]]))
+    arguments = ("--hypothesis", "test.de", "--reference", "shifted.de", "--sentences", "--format", "json")
+    (told,) = json.loads(evaluate(*arguments).stdout)["systems"]
+    assert told["sentences"][1]["values"][0] == pytest.approx(expected)
+
+
+def test_the_report_on_runs_knows_their_training_text(evaluate: Call, home: Path) -> None:
+    done = evaluate("--model", "runs/toy", "--report", "page.html", "--set", "evaluation.trials=0")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines()[-1] == "the report is in page.html"
+    page = (home / "page.html").read_text("utf-8")
+    assert "<h1>test of toy, 40 lines</h1>" in page
+    assert "BLEU by the rarest word in figures" in page
+    assert '<td class="name">100–999</td><td class="n" data-label="lines">40</td>' in page  # 1,000 lines of 8 words
+    shutil.rmtree(home / "data")
+    done = evaluate("--hypothesis", "test.de", "--source", "test.en", "--reference", "test.de", "--report", "page.html")
+    assert done.returncode == 0, done.stderr
+    assert "BLEU by the rarest word in figures" not in (home / "page.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize(("target", "told"), [("runs", "is a folder"), ("none/page.html", "there is no folder")])
+def test_a_report_that_cannot_be_written_is_refused_before_any_work(evaluate: Call, target: str, told: str) -> None:
+    done = evaluate("--report", target)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"Error: --report {target}")
+    assert told in done.stderr
+
+
+def test_lines_translated_in_pieces_are_warned_of(evaluate: Call, home: Path) -> None:
+    source = (home / "test.en").read_text().splitlines()
+    source[6] = " ".join(source[:6])
+    (home / "long.en").write_text("".join(f"{line}\n" for line in source))
+    pieces = ("--set", "decoding.max_source_tokens=8")
+    done = evaluate("--source", "long.en", "--reference", "test.de", *pieces)
+    assert done.returncode == 0, done.stderr
+    warnings = [line for line in done.stderr.splitlines() if "pieces" in line]
+    assert any(
+        re.fullmatch(r"WARNING: line 7: \d+ tokens, over decoding\.max_source_tokens 8: translated in \d pieces", line)
+        for line in warnings
+    )
+    (home / "long.en").write_text("".join(f"{' '.join(source[:6])}\n" for _ in source))
+    done = evaluate("--source", "long.en", "--reference", "test.de", *pieces)
+    told = [line for line in done.stderr.splitlines() if line.startswith("WARNING: ")]
+    assert len(told) == 11
+    assert re.fullmatch(r"WARNING: \d+ more of this kind: mtkit translate tells them all", told[-1])
