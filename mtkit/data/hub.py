@@ -60,6 +60,11 @@ def hub_parts(
             "data.validation and data.test), a local folder in the hub's layout (--set data.hub=FOLDER), or a filled cache "
             "(HF_HOME=FOLDER, with HF_HUB_OFFLINE=1 to skip the attempts to connect)"
         ) from None
+    except _broken_connection() as error:
+        raise UserError(
+            f"hub data set {name}: the download from {_endpoint()} broke off: {_first_line(error)}: repeat the command: the "
+            "download goes on where it was"
+        ) from None
     except (OSError, ValueError, RuntimeError, KeyError, datasets.exceptions.DatasetsError) as error:
         if getattr(error, "errno", None) is not None and not isinstance(error, FileNotFoundError):
             raise  # a full disk and the like
@@ -67,6 +72,14 @@ def hub_parts(
             f"hub data set {name} cannot be read: {_first_line(error)}: check data.hub, data.hub_config "
             "and the hub_split of each split ('' for none)"
         ) from None
+
+
+def _broken_connection() -> type[Exception]:
+    """What the hub's client raises when the network fails it: the root of the errors of whatever it speaks HTTP with."""
+    from huggingface_hub.errors import HfHubHTTPError
+
+    roots = [kind for kind in HfHubHTTPError.__mro__ if kind.__name__ in ("HTTPError", "RequestException")]
+    return roots[-1]
 
 
 def _announce(data: schema.Data) -> None:

@@ -5,6 +5,8 @@ Comes in: a `Report`. Goes out: lines of text.
 
 from collections.abc import Iterator
 
+from pydantic import JsonValue
+
 from mtkit.data.folder import Report, SplitReport
 from mtkit.data.vocabularies import shortened
 from mtkit.data.vocabulary import LARGEST_WORD
@@ -52,10 +54,11 @@ def summary(report: Report) -> list[str]:
             lines.append(f"{name}: changed characters: {changed}")
         if replaced := counts.changed["line_separator"]:
             lines.append(f"{name}: inner line separators replaced: {replaced}")
+        if met := split.given_away.get("pairs"):
+            lines.append(f"{name}: {met} of {split.lines} pairs met in the training text")
     lines += [f"WARNING: {line}" for line in warnings(report)]
-    normalization = report.config.get("vocabulary", {})
-    if isinstance(normalization, dict) and "normalization" in normalization:
-        lines.append(f"text treatment: normalization {normalization['normalization']}")
+    if normalization := _option(report, "vocabulary", "normalization"):
+        lines.append(f"text treatment: vocabulary.normalization {normalization}")
     fingerprint = shortened(report.vocabulary_fingerprint)
     if report.source_vocabulary_size is None:
         lines.append(f"vocabulary: {report.vocabulary_size} pieces, fingerprint {fingerprint}")
@@ -65,15 +68,22 @@ def summary(report: Report) -> list[str]:
     return lines
 
 
+def _option(report: Report, section: str, name: str) -> JsonValue:
+    """An option that the data was prepared with; None where the folder is from before there was such an option."""
+    options = report.config.get(section)
+    return options.get(name) if isinstance(options, dict) else None
+
+
 def warnings(report: Report) -> list[str]:
     """What is worth a second look."""
-    lines = [line for name, split in report.splits.items() for line in _warnings(name, split)]
+    left_out = _option(report, "cleaning", "drop_held_out") not in (None, "none")
+    lines = [line for name, split in report.splits.items() for line in _warnings(name, split, left_out=left_out)]
     if report.words_left_out:
         lines.append(f"{report.words_left_out} words of more than {LARGEST_WORD} bytes were not used for the vocabulary")
     return lines
 
 
-def _warnings(name: str, split: SplitReport) -> Iterator[str]:
+def _warnings(name: str, split: SplitReport, *, left_out: bool) -> Iterator[str]:
     counts = split.counts
     if marks := counts.changed["word_mark"]:
         yield f"{name}: U+2581 occurs {marks} times; the vocabulary uses it for spaces, so it became one"
@@ -81,7 +91,8 @@ def _warnings(name: str, split: SplitReport) -> Iterator[str]:
         yield f"{name}: {(counts.read - counts.kept) / counts.read:.1%} of the pairs dropped"
     if split.unknown_tokens:
         yield f"{name}: {split.unknown_tokens} tokens are unknown: their characters are lost"
-    if met := split.given_away.get("pairs"):
+    met = split.given_away.get("pairs", 0)
+    if met and not left_out:
         yield (
             f"{name}: {met} of {split.lines} pairs are in the training text too: leave them out there with "
             "cleaning.drop_held_out=pairs, or the score says little"

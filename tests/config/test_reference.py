@@ -66,3 +66,14 @@ def test_the_variant_with_two_vocabularies_is_the_base_model_otherwise() -> None
     assert (two.training, two.decoding, two.evaluation) == (base.training, base.decoding, base.evaluation)
     assert two.data.folder != base.data.folder  # or it would train on the numbers of the other vocabulary
     assert two.data.model_copy(update={"folder": base.data.folder}) == base.data
+
+
+def test_english_french_is_the_papers_too() -> None:
+    for english_german, english_french in (("base.yaml", "en_fr_base.yaml"), ("big.yaml", "en_fr_big.yaml")):
+        german, french = load_config(english_german), load_config(english_french)
+        assert french.model == german.model.model_copy(update={"dropout": 0.1})
+        assert french.training == german.training
+        assert french.evaluation == german.evaluation
+        assert (french.data.hub, french.data.hub_config, french.data.target_language) == ("wmt/wmt14", "fr-en", "fr")
+        assert french.vocabulary.size == 32_000
+    assert load_config("en_fr_base.yaml").data == load_config("en_fr_big.yaml").data
