@@ -16,6 +16,7 @@ from mtkit.checkpoint import load_model
 from mtkit.config.schema import Decoding, Model
 from mtkit.config.schema import Vocabulary as VocabularyConfig
 from mtkit.data.vocabularies import Vocabularies, learn_vocabularies
+from mtkit.decoding.engines import OwnEngine
 from mtkit.decoding.stepping import DecodingState, Stepper
 from mtkit.decoding.translator import Translator
 from mtkit.model.transformer import Transformer
@@ -61,7 +62,8 @@ def main() -> None:
     for beam in (1, 4):
         decoding = Decoding(beam_size=beam, max_length_factor=1.0, max_length_constant=10)
         ours, uncached = (Translator([model], vocabularies, decoding, device) for _ in range(2))
-        uncached._stepper = Uncached([model], device)
+        assert isinstance(uncached._engine, OwnEngine)
+        uncached._engine.stepper = Uncached([model], device)
         rates = [(rate(ours, lines), rate(uncached, lines)) for _ in range(options.rounds)]
         cached, plain = (best(found) for found in zip(*rates, strict=True))
         print_result(
