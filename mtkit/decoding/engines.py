@@ -14,7 +14,6 @@ from mtkit.decoding.ctranslate2_engine import CTranslate2Engine
 from mtkit.decoding.search import Hypothesis, beam_search
 from mtkit.decoding.stepping import Stepper
 from mtkit.model.transformer import Transformer
-from mtkit.support.errors import UserError
 
 
 class Engine(Protocol):
@@ -33,15 +32,15 @@ class OwnEngine:
     def __init__(
         self, models: Sequence[Transformer], vocabularies: Vocabularies, config: schema.Decoding, device: torch.device
     ) -> None:
-        if config.precision == "int8":
-            raise UserError("decoding.precision int8: only the engine ctranslate2 has it: set decoding.engine=ctranslate2")
         self.stepper = Stepper(models, device, config.precision)
         self._config, self._device = config, device
 
     def search(self, sources: Sequence[Sequence[int]], limits: Sequence[int]) -> list[list[Hypothesis]]:
         """As `Engine.search`."""
         with self.stepper.running():
-            return beam_search(self.stepper.step, self.stepper.begin(sources), limits, self._config, self._device)
+            best = self.stepper.best if self.stepper.finds_best else None
+            state = self.stepper.begin(sources)
+            return beam_search(self.stepper.step, state, limits, self._config, self._device, best)
 
 
 ENGINES: dict[str, Callable[[Sequence[Transformer], Vocabularies, schema.Decoding, torch.device], Engine]] = {

@@ -1,8 +1,7 @@
-"""The linear maps of a model as they are fastest on a CPU: weights packed once for the products of oneDNN, which torch brings.
+"""A model's linear maps as they are fastest on a CPU: weights packed once for the products of oneDNN, which torch brings.
 
 Comes in: a module. Goes out: its twin, which shares all other weights with it, for decoding only. One class an arithmetic;
-the dict at the end is the list of them. Where torch has no such products, or the CPU none in that arithmetic, the module
-stays as it is or the arithmetic is refused.
+the dict is the list of them. Not every torch has such products, and not every CPU those of every arithmetic.
 
 Shapes: R rows (any leading axes), I numbers in, O numbers out.
 """
@@ -13,12 +12,13 @@ from typing import TypeVar
 import torch
 from torch import Tensor, nn
 
-from mtkit.support.errors import UserError
-
 AnyModule = TypeVar("AnyModule", bound=nn.Module)
 
 LEVELS = 127
 """Whole numbers on each side of 0 that int8 weights and inputs are rounded to."""
+
+TINY = 1e-30
+"""In place of a largest number of 0, by which nothing can be divided."""
 
 
 class Float32Map(nn.Module):
@@ -58,7 +58,7 @@ class Int8Map(nn.Module):
     def __init__(self, linear: nn.Linear) -> None:
         super().__init__()
         weight = linear.weight.detach().float()
-        self._scales = (weight.abs().amax(dim=1) / LEVELS).clamp_(min=torch.finfo(torch.float32).tiny)
+        self._scales = (weight.abs().amax(dim=1) / LEVELS).clamp_(min=TINY)
         rounded = torch.round(weight / self._scales[:, None]).to(torch.int8)
         self._weight = torch.ops.onednn.qlinear_prepack(rounded, None)
         self._zeros = torch.zeros(len(weight), dtype=torch.int64)
@@ -68,10 +68,22 @@ class Int8Map(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """[R, I] -> [R, O]."""
         rows = x.reshape(-1, x.shape[-1])
-        largest = torch.linalg.vector_norm(rows, torch.inf, -1, keepdim=True).clamp_(min=torch.finfo(torch.float32).tiny)
+        largest = torch.linalg.vector_norm(rows, torch.inf, -1, keepdim=True).clamp_(min=TINY)
         rounded = torch.addcmul(self._middle, rows, LEVELS / largest).to(torch.uint8)
         product: Tensor = torch.ops.onednn.qlinear_pointwise(
-            rounded, 1 / LEVELS, LEVELS + 1, self._weight, self._scales, self._zeros, None, 1.0, 0, torch.float32, "none", [], ""
+            rounded,
+            1 / LEVELS,
+            LEVELS + 1,
+            self._weight,
+            self._scales,
+            self._zeros,
+            None,
+            1.0,
+            0,
+            torch.float32,
+            "none",
+            [],
+            "",
         )
         scaled = product.mul_(largest) if self._bias is None else torch.addcmul(self._bias, product, largest)
         return scaled.view(*x.shape[:-1], -1)
@@ -82,7 +94,7 @@ MAPS: dict[str, type[nn.Module]] = {"float32": Float32Map, "bfloat16": Bfloat16M
 
 def lacking(precision: str) -> str | None:
     """Why this machine has no `MAPS[precision]`; None if it has."""
-    if not torch.backends.mkldnn.is_available() or not hasattr(torch.ops.mkldnn, "_linear_pointwise"):
+    if not hasattr(torch.ops.mkldnn, "_linear_pointwise"):
         return "this torch was built without oneDNN"
     if precision == "bfloat16" and not torch.ops.mkldnn._is_mkldnn_bf16_supported():
         return "this CPU has no products in it"
@@ -92,7 +104,7 @@ def lacking(precision: str) -> str | None:
 
 
 def with_maps(module: AnyModule, precision: str) -> AnyModule:
-    """A twin of `module` whose linear maps are packed in `precision`. It is a snapshot of their weights, not of the others."""
+    """A twin of `module` whose linear maps are packed in `precision`: a snapshot of their weights, and of no others."""
     twin = copy.copy(module)
     twin._modules = {
         name: MAPS[precision](child) if isinstance(child, nn.Linear) else with_maps(child, precision)
