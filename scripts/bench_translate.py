@@ -1,92 +1,159 @@
-"""Decoding speed: sentences a second of `translate` against a search that decodes the whole prefix anew at each step.
+"""Decoding speed: `translate` in each arithmetic beside CTranslate2 and `transformers`, in turns, in one run, on the CPU.
 
-With --model RUN a trained model and, from --input, real text; without, a random model, whose outputs all reach the length
-limit (so only the ratio means something).
+With --model RUN and --input FILE a trained model and real text, and outputs end where the model ends them; `transformers` is
+then left out, as it has no such model. Without, a model of the paper's base size with random weights and made-up text:
+outputs never end, so all engines make --length tokens of each line, which is the same work. mtkit and CTranslate2 run in the
+same pipeline (text to text, the same batches); `transformers` gets these batches as token ids, in a process and an
+environment of its own, made in --folder once. Each rate is the best of --rounds. Threads wait without spinning.
 """
 
 import argparse
+import json
+import os
 import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import numpy as np
 import torch
-from measuring import best, print_result, zipf_words
-from torch import Tensor
+from measuring import best, peer_environment, print_result, run, zipf_words
 
 from mtkit.checkpoint import load_model
 from mtkit.config.schema import Decoding, Model
 from mtkit.config.schema import Vocabulary as VocabularyConfig
 from mtkit.data.vocabularies import Vocabularies, learn_vocabularies
-from mtkit.decoding.stepping import DecodingState, Stepper
 from mtkit.decoding.translator import Translator
 from mtkit.model.transformer import Transformer
 from mtkit.support.lines import read_lines
 
+PEER = "transformers==5.23.0"
+ENGINES = {
+    "mtkit float32": ("mtkit", "float32"),
+    "mtkit bfloat16": ("mtkit", "bfloat16"),
+    "mtkit int8": ("mtkit", "int8"),
+    "ctranslate2 float32": ("ctranslate2", "float32"),
+    "ctranslate2 int8": ("ctranslate2", "int8"),
+}
+TRANSFORMERS = "transformers float32"
+BARS = {
+    ("mtkit float32", "ctranslate2 float32"): 0.9,
+    ("mtkit best", "ctranslate2 int8"): 0.7,
+    ("mtkit float32", TRANSFORMERS): 3.0,
+}
 
-class Uncached(Stepper):
-    """Keeps the tokens instead of keys and values, and runs the decoder over all of them at each step."""
 
-    def step(self, tokens: Tensor, state: DecodingState) -> Tensor:
-        """As Stepper.step."""
-        cache = state.caches[0].layers[0]
-        before = cache.keys
-        prefix = tokens if before is None else torch.cat([before, tokens], dim=1)
-        cache.keys = cache.values = prefix
-        model = self.models[0]
-        hidden = model.decode(prefix, state.memories[0], state.mask)[:, -1]
-        return torch.log_softmax(model.logits(hidden.float()), dim=-1)
+def random_model(random: np.random.Generator) -> tuple[Transformer, Vocabularies]:
+    """The paper's base model with 37,000 pieces."""
+    words = zipf_words(60_000, random)
+    counts = {word: len(words) // (rank + 1) + 1 for rank, word in enumerate(words)}
+    vocabularies = learn_vocabularies([counts], VocabularyConfig(size=37_000, soft_limit=True))
+    torch.manual_seed(1)
+    return Transformer(Model(), len(vocabularies.target)).eval(), vocabularies
 
 
-def rate(translator: Translator, lines: list[str]) -> float:
-    """Sentences a second."""
+def random_text(random: np.random.Generator, count: int) -> list[str]:
+    """Lines as long as those of a news test set: 20 words on average, most of them among the commonest."""
+    words = np.array(zipf_words(60_000, np.random.default_rng(1)))
+    lengths = random.poisson(20, size=count).clip(3, 60)
+    return [" ".join(words[random.zipf(1.3, size=length) % len(words)]) for length in lengths]
+
+
+def seconds(translator: Translator, lines: list[str]) -> float:
+    """That it takes to translate all of them."""
     begin = time.perf_counter()
     count = sum(1 for _ in translator.translate(lines))
-    return count / (time.perf_counter() - begin)
+    assert count == len(lines)
+    return time.perf_counter() - begin
+
+
+def batches(vocabularies: Vocabularies, lines: list[str], decoding: Decoding) -> Iterator[list[list[int]]]:
+    """Token ids as the pipeline puts them together, end token included."""
+    sources = sorted(vocabularies.source.encode(lines), key=len, reverse=True)
+    while sources:
+        size = min(decoding.batch_tokens // (len(sources[0]) + 1), 2048 // decoding.beam_size)
+        yield [[*source, 2] for source in sources[: max(1, size)]]
+        sources = sources[max(1, size) :]
+
+
+def transformers_seconds(python: Path, given: Mapping[str, object], threads: int) -> float:
+    """The same by `transformers`' generate, in its own process."""
+    script = Path(__file__).with_name("peer_transformers.py")
+    answer = run("transformers generate", [python, "-W", "ignore", script, json.dumps(given)], threads)
+    return float(json.loads(answer.splitlines()[-1])["seconds"])
+
+
+def measured(options: argparse.Namespace, beam: int) -> dict[str, object]:
+    """Sentences a second of each engine, and the ratios that bars are set for."""
+    device = torch.device("cpu")
+    random = np.random.default_rng(2)
+    if options.model:
+        loaded = load_model(options.model, device)
+        model, vocabularies, lines = loaded.model, loaded.vocabularies, read_lines(options.input)[: options.lines]
+        limits = {}
+    else:
+        model, vocabularies = random_model(np.random.default_rng(1))
+        lines = random_text(random, options.lines)
+        limits = {"max_length_factor": 0.0, "max_length_constant": options.length}
+    usual = {"beam_size": beam, "length_penalty": "average", "alpha": 0.6, "batch_tokens": options.batch_tokens, **limits}
+    translators = {}
+    for name in options.engines:
+        if name in ENGINES:
+            engine, precision = ENGINES[name]
+            decoding = Decoding.model_validate({**usual, "engine": engine, "precision": precision})
+            translators[name] = Translator([model], vocabularies, decoding, device)
+    peer = TRANSFORMERS in options.engines and not options.model
+    python = peer_environment(options.folder.resolve(), PEER) if peer else Path()
+    given = {
+        "batches": list(batches(vocabularies, lines, Decoding.model_validate(usual))),
+        "pieces": len(vocabularies.target),
+        "beam": beam,
+        "length": options.length,
+    }
+    for translator in translators.values():
+        seconds(translator, lines[:8])
+    rates: dict[str, list[float]] = {name: [] for name in options.engines}
+    for _ in range(options.rounds):
+        for name, translator in translators.items():
+            rates[name].append(len(lines) / seconds(translator, lines))
+        if peer:
+            rates[TRANSFORMERS].append(len(lines) / transformers_seconds(python, given, options.threads))
+    fastest = {name: best(found) for name, found in rates.items() if found}
+    own = [rate for name, rate in fastest.items() if name.startswith("mtkit")]
+    known = fastest | ({"mtkit best": max(own)} if own else {})
+    ratios = {
+        f"{one} / {other}": {"ratio": round(known[one] / known[other], 2), "bar": bar}
+        for (one, other), bar in BARS.items()
+        if one in known and other in known
+    }
+    return {
+        "sentences_per_second": {name: round(rate, 2) for name, rate in fastest.items()},
+        "ratios": ratios,
+        "lines": len(lines),
+        "source_tokens": sum(map(len, vocabularies.source.encode(lines))),
+        "model": options.model or "random base",
+        "load_average": round(os.getloadavg()[0], 1),
+    }
 
 
 def main() -> None:
     """Prints one JSON line a beam size."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--model", metavar="RUN", help="trained run; default: a random tiny model")
-    parser.add_argument("--input", metavar="FILE", help="text to translate; default: made-up sentences of 12 words")
-    parser.add_argument("--lines", type=int, default=40)
+    parser.add_argument("--model", metavar="RUN", help="trained run; default: random weights of base size")
+    parser.add_argument("--input", metavar="FILE", help="text to translate, with --model")
+    parser.add_argument("--lines", type=int, default=64)
+    parser.add_argument("--length", type=int, default=24, help="tokens of each output, without --model")
     parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--beams", type=int, nargs="+", default=[4, 1])
+    parser.add_argument("--batch-tokens", type=int, default=Decoding().batch_tokens)
+    parser.add_argument("--engines", nargs="+", choices=[*ENGINES, TRANSFORMERS], default=[*ENGINES, TRANSFORMERS])
+    parser.add_argument("--folder", type=Path, default=Path("build/peer"), help="where the peer's environment is made, once")
     options = parser.parse_args()
-    model, vocabularies = chosen(options.model)
-    import numpy as np
-
-    random = np.random.default_rng(2)
-    text = read_lines(options.input) if options.input else [" ".join(zipf_words(12, random)) for _ in range(options.lines)]
-    lines = text[: options.lines]
-    device = torch.device("cpu")
-    for beam in (1, 4):
-        decoding = Decoding(beam_size=beam, max_length_factor=1.0, max_length_constant=10)
-        ours, uncached = (Translator([model], vocabularies, decoding, device) for _ in range(2))
-        uncached._stepper = Uncached([model], device)
-        rates = [(rate(ours, lines), rate(uncached, lines)) for _ in range(options.rounds)]
-        cached, plain = (best(found) for found in zip(*rates, strict=True))
-        print_result(
-            f"translate beam {beam}",
-            sentences_per_second={"mtkit": round(cached, 2), "uncached": round(plain, 2)},
-            ratio=round(cached / plain, 2),
-            lines=len(lines),
-            model=options.model or "random tiny",
-            threads=torch.get_num_threads(),
-        )
-
-
-def chosen(run: str | None) -> tuple[Transformer, Vocabularies]:
-    """The trained model asked for, or a random one of Multi30k's size."""
-    if run:
-        loaded = load_model(Path(run), torch.device("cpu"))
-        return loaded.model, loaded.vocabularies
-    import numpy as np
-
-    words = zipf_words(5000, np.random.default_rng(1))
-    counts = {word: 5000 // (rank + 1) + 1 for rank, word in enumerate(words)}
-    vocabularies = learn_vocabularies([counts], VocabularyConfig(size=6000, soft_limit=True))
-    torch.manual_seed(1)
-    sizes = Model(d_model=128, d_ff=256, heads=4, encoder_layers=4, decoder_layers=4)
-    return Transformer(sizes, len(vocabularies.target)).eval(), vocabularies
+    if bool(options.model) != bool(options.input):
+        parser.error("give both --model and --input, or neither")
+    torch.set_num_threads(options.threads)
+    for beam in options.beams:
+        print_result(f"translate beam {beam}", **measured(options, beam), threads=options.threads, torch=torch.__version__)
 
 
 if __name__ == "__main__":

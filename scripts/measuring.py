@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import re
 import resource
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from typing import NoReturn, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
+CONSTRAINTS = Path(__file__).parents[1] / "constraints.txt"
 LETTERS = "enisratdhulcgmobwfkzpv"
 
 
@@ -82,6 +84,20 @@ def run(name: str, command: Sequence[str | Path], threads: int = 1) -> str:
     if done.returncode:
         fail(f"{name} failed with exit code {done.returncode}", done.stdout)
     return done.stdout
+
+
+def peer_environment(folder: Path, peer: str, *more: str) -> Path:
+    """The interpreter of an environment with `peer` (and `more`) and mtkit's torch, made in `folder` if it is not there."""
+    place = folder / f"venv-{peer}"
+    python, ready = place / "bin" / "python", place / "ready"
+    if not ready.exists():
+        pin = re.search(r"^torch==\S+", CONSTRAINTS.read_text(encoding="utf-8"), re.MULTILINE)
+        assert pin, "constraints.txt pins torch"
+        run("making the peer's environment", [sys.executable, "-m", "venv", "--clear", place])
+        install: list[str | Path] = [python, "-m", "pip", "install", "--disable-pip-version-check", "--no-compile"]
+        run(f"installing {peer}", [*install, peer, pin[0], *more])
+        ready.touch()
+    return python
 
 
 def peak_memory_mb() -> float:

@@ -31,6 +31,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "evaluate": ("mtkit.cli.evaluate", "evaluate", "Score a model or a file of translations on a test set."),
     "average": ("mtkit.cli.average", "average", "Average the weights of a run's checkpoints into one model."),
     "describe": ("mtkit.cli.describe", "describe", "Tell what configs amount to, before anything is trained."),
+    "export": ("mtkit.cli.export", "export", "Write a trained model for another runtime (CTranslate2)."),
     "report": ("mtkit.cli.report", "report", "Write one HTML page about a training run: curves, samples, config."),
 }
 """Name of a command: its module, the click command in it, its line in `mtkit --help`."""

@@ -4,11 +4,13 @@ Comes in: a command's function. Goes out: the same function with one more option
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import click
+
+from mtkit.support.errors import UserError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -39,6 +41,13 @@ def set_option(command: Command) -> Command:
         multiple=True,
         help="Replace one option of the config, such as training.updates=1000. May be repeated.",
     )(command)
+
+
+def check_section(command: str, section: str, overrides: Sequence[str]) -> None:
+    """UserError naming the first of `overrides` that is not of the one section that `command` reads."""
+    for override in overrides:
+        if not override.startswith(f"{section}."):
+            raise UserError(f"--set {override}: {command} only has use for the section {section}")
 
 
 def _check_device(context: click.Context, parameter: click.Parameter, value: str) -> str:

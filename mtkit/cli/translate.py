@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
-from mtkit.cli.options import debug_option, device_option, set_option
+from mtkit.cli.options import check_section, debug_option, device_option, set_option
 from mtkit.support.errors import UserError
 
 if TYPE_CHECKING:
@@ -86,9 +86,7 @@ def translate(
         chosen.insert(0, "decoding.buffer=1")
         click.echo("each line you type is translated at once; end with Ctrl-D", err=True)
     decoding = override_config(loaded[0].config, [*chosen, *overrides]).decoding
-    for override in overrides:
-        if not override.startswith("decoding."):
-            raise UserError(f"--set {override}: translate only has use for the section decoding")
+    check_section("translate", "decoding", overrides)
 
     lines = _Lines(source)
     translator = Translator([each.model for each in loaded], loaded[0].vocabularies, decoding, place)

@@ -460,6 +460,9 @@ class Training(Section):
 class Decoding(Section):
     """The search for a translation. Defaults are the paper's."""
 
+    engine: Literal["mtkit", "ctranslate2"] = Field(
+        "mtkit", description="what searches: mtkit; or ctranslate2 = the runtime of that name (extra: ctranslate2)"
+    )
     beam_size: int = Field(4, ge=1, le=1000, description="hypotheses kept a sentence; 1 = greedy search")
     length_penalty: Literal["gnmt", "average"] = Field(
         "gnmt",
@@ -477,7 +480,10 @@ class Decoding(Section):
     )
     batch_tokens: int = Field(4096, ge=1, description="padded source tokens translated at a time")
     buffer: int = Field(2000, ge=1, description="lines read ahead to sort by length; 1 = answer each line at once")
-    precision: Literal["float32", "bfloat16"] = Field("float32", description="arithmetic of the model while decoding")
+    precision: Literal["float32", "bfloat16", "int8"] = Field(
+        "float32",
+        description="arithmetic of the model while decoding; int8: weights and what they are multiplied with in 8 bits",
+    )
 
     @model_validator(mode="after")
     def _beam_holds_n_best(self) -> Self:

@@ -40,6 +40,11 @@ Step = Callable[[Tensor, AnyState], Tensor]
 """step(newest tokens [R, 1], state) -> log-probabilities [R, V] of the next token, float32; updates the state."""
 
 
+BestStep = Callable[[Tensor, AnyState, int], tuple[Tensor, Tensor]]
+"""best(newest tokens [R, 1], state, count) -> log-probabilities and numbers of each row's most probable next tokens, no
+control tokens among them; [R, count] each, or fewer where there are no more. Otherwise as a step."""
+
+
 @dataclass(frozen=True)
 class Hypothesis:
     """One token sequence that the search found."""
@@ -70,7 +75,12 @@ class _Candidates:
 
 @torch.no_grad()
 def beam_search(
-    step: Step[AnyState], state: AnyState, limits: Sequence[int], options: schema.Decoding, device: torch.device
+    step: Step[AnyState],
+    state: AnyState,
+    limits: Sequence[int],
+    options: schema.Decoding,
+    device: torch.device,
+    best_of_step: BestStep[AnyState] | None = None,
 ) -> list[list[Hypothesis]]:
     """The `options.n_best` best hypotheses of each sentence (fewer only if there are no more), all different.
 
@@ -89,7 +99,10 @@ def beam_search(
     while len(running):
         length += 1
         newest = torch.from_numpy(history[:, :, -1].reshape(-1, 1)).to(device)
-        best = _continue(step(newest, state), sums, options.beam_size)
+        if best_of_step is None:
+            best = _continue(step(newest, state), sums, options.beam_size)
+        else:
+            best = _among(*best_of_step(newest, state, options.beam_size + 1), sums, options.beam_size)
         grown = np.concatenate([np.take_along_axis(history, best.parents[..., None], 1), best.tokens[..., None]], axis=2)
 
         found = np.isfinite(best.sums)
@@ -129,6 +142,18 @@ def _continue(log_probabilities: Tensor, sums: Floats, beam_size: int) -> _Candi
     totals[:, [PAD, BOS, UNK]] = -torch.inf
     values, places = _top(totals.view(sentences, width * pieces), min(beam_size, width * pieces))
     return _Candidates(values, places // pieces, places % pieces)
+
+
+def _among(log_probabilities: Tensor, tokens: Tensor, sums: Floats, beam_size: int) -> _Candidates:
+    """The same of the most probable next tokens [R, N] of each row, which are all that may come to be."""
+    sentences, width = sums.shape
+    numbers: Integers = tokens.cpu().numpy().reshape(sentences, -1)
+    totals = (log_probabilities.cpu().numpy().reshape(sentences, width, -1) + sums[..., None]).reshape(sentences, -1)
+    parents = np.repeat(np.arange(width), tokens.shape[1])[None].repeat(sentences, axis=0)
+    order = np.lexsort((numbers, parents, -totals))[:, :beam_size]
+    return _Candidates(
+        np.take_along_axis(totals, order, 1), np.take_along_axis(parents, order, 1), np.take_along_axis(numbers, order, 1)
+    )
 
 
 def _top(totals: Tensor, count: int) -> tuple[Floats, Integers]:

@@ -13,9 +13,9 @@ import torch
 
 from mtkit.config import schema
 from mtkit.data.vocabularies import Vocabularies
-from mtkit.decoding.search import Hypothesis, beam_search
+from mtkit.decoding.engines import ENGINES
+from mtkit.decoding.search import Hypothesis
 from mtkit.decoding.splitting import split_tokens
-from mtkit.decoding.stepping import Stepper
 from mtkit.model.transformer import Transformer
 from mtkit.support.errors import UserError
 
@@ -62,10 +62,9 @@ class Translator:
         self, models: Sequence[Transformer], vocabularies: Vocabularies, config: schema.Decoding, device: torch.device
     ) -> None:
         """The models must already be on `device` and number text as `vocabularies` do."""
-        self._stepper = Stepper(models, device, config.precision)
+        self._engine = ENGINES[config.engine](models, vocabularies, config, device)
         limits = [model.longest for model in models if model.longest is not None]
         self._longest = min(limits, default=None)  # tokens the models have positions for, control token included
-        self._device = device
         self._vocabularies = vocabularies
         self._config = config
 
@@ -105,10 +104,8 @@ class Translator:
             count = min(self._config.batch_tokens // padded, LARGEST_ROWS // self._config.beam_size)
             batch = order[start : start + max(1, count)]
             start += len(batch)
-            with self._stepper.running():
-                state = self._stepper.begin([sources[place] for place in batch])
-                limits = [self._limit(sources[place]) for place in batch]
-                answers = beam_search(self._stepper.step, state, limits, self._config, self._device)
+            texts = [sources[place] for place in batch]
+            answers = self._engine.search(texts, [self._limit(text) for text in texts])
             for place, hypotheses in zip(batch, answers, strict=True):
                 if not hypotheses:
                     raise UserError(

@@ -21,6 +21,9 @@ from torch import Tensor, nn
 from mtkit.config import schema
 from mtkit.model.positions import rotate
 
+FEW_QUERIES = 16
+"""Queries of a sentence at a step of decoding, at most: torch's fused kernel for CPUs takes twice as long for so few."""
+
 NARROW = (torch.bfloat16, torch.float16)
 """The backward pass of torch's fused kernel for CPUs takes five times as long as the formula written out in these."""
 
@@ -37,10 +40,22 @@ class LayerCache:
     def select(self, rows: Tensor | None, sentences: Tensor | None) -> None:
         """Keeps hypotheses `rows` [R'] and sentences `sentences` [B'], in that order; None keeps all as they are."""
         if rows is not None and self.keys is not None and self.values is not None:
-            self.keys, self.values = self.keys.index_select(0, rows), self.values.index_select(0, rows)
+            self.keys, self.values = _moved(self.keys, rows), _moved(self.values, rows)
         if sentences is not None and self.memory_keys is not None and self.memory_values is not None:
-            self.memory_keys = self.memory_keys.index_select(0, sentences)
-            self.memory_values = self.memory_values.index_select(0, sentences)
+            self.memory_keys, self.memory_values = _moved(self.memory_keys, sentences), _moved(self.memory_values, sentences)
+
+
+FEW = 4
+"""Moving a row within a tensor takes so many times as long as copying it into a new one."""
+
+
+def _moved(part: Tensor, rows: Tensor) -> Tensor:
+    """The `rows` [R'] of `part` [R, …]. On a CPU, where copying is dear, those that stay in place are not moved."""
+    if part.device.type == "cpu" and len(rows) <= len(part) and not part.requires_grad:
+        moving = (rows != torch.arange(len(rows))).nonzero()[:, 0]
+        if FEW * len(moving) <= len(rows):
+            return part[: len(rows)].index_copy_(0, moving, part.index_select(0, rows[moving]))
+    return part.index_select(0, rows)
 
 
 @dataclass(frozen=True)
@@ -55,7 +70,7 @@ class View:
 def attend(query: Tensor, key: Tensor, value: Tensor, view: View, dropout: float) -> Tensor:
     """softmax(Q K^T / sqrt(J)) V (equation 1). query [B, H, T, J], key [B, G, S, J], value [B, G, S, K] -> [B, H, T, K]."""
     assert view.mask is None or not view.causal, "combine the two into one mask"
-    if query.requires_grad and query.device.type == "cpu" and query.dtype in NARROW:
+    if query.device.type == "cpu" and _is_better_open(query):
         return attend_openly(query, key, value, view, dropout)[0]
     mask = view.mask
     if mask is not None and mask.dtype != torch.bool:
@@ -71,16 +86,22 @@ def attend(query: Tensor, key: Tensor, value: Tensor, view: View, dropout: float
     )
 
 
+def _is_better_open(query: Tensor) -> bool:
+    """On a CPU: whether the formula written out is faster than torch's fused kernel for query [B, H, T, J]."""
+    return query.dtype in NARROW if query.requires_grad else query.shape[2] <= FEW_QUERIES
+
+
 def attend_openly(query: Tensor, key: Tensor, value: Tensor, view: View, dropout: float) -> tuple[Tensor, Tensor]:
     """The same written out, with the weights [B, H, T, S] beside the result. The reference for `attend`."""
     group = query.shape[1] // key.shape[1]
-    key, value = key.repeat_interleave(group, dim=1), value.repeat_interleave(group, dim=1)
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if group > 1:
+        key, value = key.repeat_interleave(group, dim=1), value.repeat_interleave(group, dim=1)
+    scores = (query / math.sqrt(query.shape[-1])) @ key.transpose(-2, -1)
     mask = causal_mask(query.shape[2], key.shape[2], query.device) if view.causal else view.mask
     if mask is not None:
         scores = scores.masked_fill(~mask, float("-inf")) if mask.dtype == torch.bool else scores + mask.to(scores.dtype)
     weights = (scores.float() if scores.dtype in NARROW else scores).softmax(-1)
-    return F.dropout(weights, dropout).to(value.dtype) @ value, weights
+    return (F.dropout(weights, dropout) if dropout else weights).to(value.dtype) @ value, weights
 
 
 def causal_mask(queries: int, keys: int, device: torch.device) -> Tensor:

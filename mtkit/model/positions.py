@@ -71,9 +71,13 @@ class Sinusoidal(Positions):
     def embed(self, embedded: Tensor, first: int) -> Tensor:
         """[B, T, D] -> [B, T, D]."""
         end = first + embedded.shape[1]
-        if end > len(self.table):
-            self.table = self._rows(max(end, 2 * len(self.table)), embedded.shape[2]).to(self.table)
-        return embedded + self.table[first:end]
+        return embedded + self.tabulated(end)[first:end]
+
+    def tabulated(self, length: int) -> Tensor:
+        """[length or more, D]: the table, which grows to hold so many positions."""
+        if length > len(self.table):
+            self.table = self._rows(max(length, 2 * len(self.table)), self.table.shape[1]).to(self.table)
+        return self.table
 
 
 class ConcatenatedSinusoidal(Sinusoidal):

@@ -86,7 +86,8 @@ class Validator:
         return total / count
 
     def _translations(self, model: Transformer) -> list[str]:
-        translator = Translator([model], self._vocabularies, self._config.decoding, self._device)
+        decoding = self._config.decoding.model_copy(update={"engine": "mtkit"})  # another one would copy all weights first
+        translator = Translator([model], self._vocabularies, decoding, self._device)
         own = self._source[self._processes.rank :: self._processes.count]
         translated = [translation.text for translation in translator.translate(own)]
         self._processes.meet()
@@ -98,7 +99,7 @@ class Validator:
 
 
 def _measure(config: Config, lines: int) -> str:
-    decoding = config.decoding.model_dump(exclude={"n_best", "batch_tokens", "buffer"})
+    decoding = config.decoding.model_dump(exclude={"engine", "n_best", "batch_tokens", "buffer"})
     parts = {"sacrebleu": sacrebleu.__version__, "lines": lines, "lowercase": config.evaluation.lowercase} | decoding
     return ", ".join(f"{name} {value}" for name, value in parts.items())
 

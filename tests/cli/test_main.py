@@ -70,6 +70,7 @@ def test_help_lists_the_commands_and_imports_nothing_heavy() -> None:
         "evaluate",
         "average",
         "describe",
+        "export",
         "report",
     ]
     imported = set(done.stderr.split())

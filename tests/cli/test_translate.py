@@ -22,6 +22,7 @@ from mtkit.data.vocabulary import EOS
 from mtkit.model.transformer import Transformer
 
 ROOT = Path(__file__).parents[2]
+Mtkit = Callable[..., subprocess.CompletedProcess[str]]
 WORDS = ("the", "cat", "sees", "a", "dog", "Haus", "café", "tree.", "and")
 
 
@@ -293,3 +294,30 @@ def test_a_reader_that_leaves_ends_it_quietly(home: Path) -> None:
     assert running.wait(timeout=60) == 0, err
     assert b"Error" not in err
     assert b"Traceback" not in err
+
+
+def test_another_engine_answers_in_the_same_pipeline(toy_corpus: Path, toy_run: Path, mtkit: Mtkit) -> None:
+    """Formats, order, blank lines and warnings are the pipeline's; greedy answers are the same."""
+    lines = (toy_corpus / "test.en").read_text().splitlines()
+    (toy_corpus / "with blanks.en").write_text("\n".join([*lines[:5], "", *lines[5:]]) + "\n")
+    call = ("translate", "--model", str(toy_run), "--input", "with blanks.en", "--format", "jsonl", "--beam-size", "1")
+    own, other = (mtkit(toy_corpus, *call, "--set", f"decoding.engine={engine}") for engine in ("mtkit", "ctranslate2"))
+    assert (own.returncode, other.returncode) == (0, 0), other.stderr
+    told = [[json.loads(line) for line in done.stdout.splitlines()] for done in (own, other)]
+    for answers in told:
+        for answer in answers:
+            for hypothesis in answer["hypotheses"]:
+                assert hypothesis.pop("score") <= 0
+                assert hypothesis.pop("log_probability") <= 0
+    assert told[0] == told[1]
+    assert len(told[1]) == len(lines) + 1
+
+
+def test_an_engine_that_is_not_installed_is_told_with_the_cure(
+    toy_corpus: Path, toy_run: Path, mtkit: Mtkit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ctranslate2", None)
+    call = ("translate", "--model", str(toy_run), "--input", "test.en", "--set", "decoding.engine=ctranslate2")
+    done = mtkit(toy_corpus, *call)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Error: ctranslate2 is not installed: pip install 'mtkit[ctranslate2]'" in done.stderr

@@ -188,7 +188,7 @@ model:
         ("interval: 3", "interval: unknown option ('interval' belongs under training.validation or training.checkpoints)"),
         ("vocabulary: {12: x}", "vocabulary.12: unknown option; known here: shared, size, soft_limit, character_coverage"),
         ("model: {norm_placement: bost}", "model.norm_placement: must be one of post, pre, sandwich, found 'bost' (did you"),
-        ("decoding: {precision: float23}", "decoding.precision: must be one of float32, bfloat16, found 'float23' (did you"),
+        ("decoding: {precision: float23}", "decoding.precision: must be one of float32, bfloat16, int8, found 'float23' ("),
         ("training: {updates: 2.5}", "training.updates: must be a whole number of at least 1, found 2.5"),
         ("training: {updates: [1, 2]}", "training.updates: must be a whole number of at least 1, found [1, 2]"),
         ("training: {updates: !!int many}", "training.updates: must be a whole number of at least 1, found 'many'"),

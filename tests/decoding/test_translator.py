@@ -38,7 +38,7 @@ def texts(translator: Translator, lines: list[str]) -> list[list[str]]:
     return [[one.text for one in translation.hypotheses] for translation in translator.translate(lines)]
 
 
-@pytest.mark.parametrize("seed", [2, 3])
+@pytest.mark.parametrize("seed", [2, 5])
 def test_a_translation_does_not_depend_on_company_order_batches_or_buffer(seed: int, make: Make, lines: Lines) -> None:
     source = lines(50)
     whole = list(make(seed, n_best=4).translate(source))

@@ -41,6 +41,7 @@ SURFACE = {
     },
     "average": {"RUN", "--last", "--best", "--steps", "--output", "--debug"},
     "describe": {"--config", "--rate", "--format", "--set", "--debug"},
+    "export": {"RUN", "--to", "--output", "--set", "--debug"},
     "report": {"RUN", "--output", "--debug"},
 }
 """Whoever adds a command or an option adds it here."""
@@ -52,13 +53,24 @@ REPEATABLE = {
     ("evaluate", "--reference"),
     ("evaluate", "--import-scores"),
     ("describe", "--config"),
-    *((command, "--set") for command in ("prepare", "train", "translate", "evaluate", "describe")),
+    *((command, "--set") for command in ("prepare", "train", "translate", "evaluate", "describe", "export")),
 }
 
 CHOICES = {
     ("translate", "--format"): ("text", "tsv", "jsonl"),
     ("evaluate", "--format"): ("text", "json"),
     ("describe", "--format"): ("text", "json"),
+    ("export", "--to"): ("ctranslate2",),
+}
+
+
+REQUIRED = {
+    "prepare": {"--config"},
+    "train": {"--config"},
+    "describe": {"--config"},
+    "average": {"RUN"},
+    "report": {"RUN"},
+    "export": {"RUN", "--to", "--output"},
 }
 
 
@@ -93,8 +105,7 @@ def test_the_options_of_a_command(name: str) -> None:
     }
     assert choices == {key: words for key, words in CHOICES.items() if key[0] == name}
     required = {spelling for spelling, parameter in found.items() if parameter.required}
-    needed = {"prepare": "--config", "train": "--config", "describe": "--config", "average": "RUN", "report": "RUN"}
-    assert required == ({needed[name]} if name in needed else set())
+    assert required == REQUIRED.get(name, set())
 
 
 @pytest.mark.parametrize("name", shipped_configs())

@@ -39,6 +39,11 @@ SHORT = ("--set", "training.updates=2", "--set", "training.validation.bleu=false
 FULL = {
     ("prepare", "--config", "toy.yaml", "--output", "new"): (10_000, "new", " or give another --output"),
     ("average", "runs/toy", "--output", "new"): (50_000, "new", " or name another folder with --output"),
+    ("export", "runs/toy", "--to", "ctranslate2", "--output", "new"): (
+        50_000,
+        "new",
+        " or name another folder with --output",
+    ),
     ("translate", "--device", "cpu", "--input", "train.en", "--output", "new", "--format", "jsonl"): (
         20_000,
         "new",
