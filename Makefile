@@ -8,7 +8,7 @@ TESTABLE := $(VENV)/.installed-test
 DEVICES ?= 8
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo multi30k test test-slow check format bench reference train-base train-big clean
+.PHONY: help install demo multi30k test test-slow check format bench quality reference train-base train-big clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,6 +54,9 @@ bench: $(TESTABLE) ## speed and memory, one JSON line each, ratios against a bas
 	OMP_WAIT_POLICY=PASSIVE $(BIN)/python scripts/bench_prepare.py
 	OMP_WAIT_POLICY=PASSIVE $(BIN)/python scripts/bench_train.py
 	OMP_WAIT_POLICY=PASSIVE $(BIN)/python scripts/bench_translate.py
+
+quality: $(INSTALLED) ## train the demo and Multi30k with three seeds each and hold them against the last recording (hours)
+	OMP_WAIT_POLICY=PASSIVE $(BIN)/python scripts/quality.py $(ARGS)
 
 reference: $(INSTALLED) ## write configs/reference.yaml anew from the schema
 	$(BIN)/python -m mtkit.config.reference > configs/reference.yaml

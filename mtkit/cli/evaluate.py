@@ -36,11 +36,12 @@ class _Evaluated:
 
     def compares_with(self, other: "_Evaluated") -> bool:
         """Whether scores of the two are of one kind."""
-        return (
-            self.material.references == other.material.references
-            and self.config.evaluation == other.config.evaluation
-            and self.config.data.target_language == other.config.data.target_language
-        )
+        return self._kind == other._kind and self.material.references == other.material.references
+
+    @property
+    def _kind(self) -> tuple[object, ...]:
+        evaluation = self.config.evaluation
+        return evaluation.metrics, evaluation.lowercase, self.config.data.target_language
 
 
 @click.command()

@@ -68,7 +68,7 @@ def test_prepare_train_translate_evaluate(home: Path) -> None:
     assert sum(ours == theirs for ours, theirs in zip(translations, reference, strict=True)) >= 32
 
     done = mtkit(home, "evaluate", "--device", "cpu", "--format", "json")
-    (system,) = json.loads(done.stdout)
+    (system,) = json.loads(done.stdout)["systems"]
     bleu, chrf = system["scores"]
     assert (bleu["sentences"], bleu["test_set"]) == (40, "test of reverse")
     assert bleu["value"] > 80.0

@@ -91,7 +91,7 @@ def test_translate_and_evaluate(mtkit: Call, home: Path) -> None:
     shutil.move(home / "runs", home / "elsewhere")
     evaluated = mtkit(home, "evaluate", "--device", "cpu", "--model", "elsewhere/greek", "--format", "json")
     assert evaluated.returncode == 0, evaluated.stderr
-    ((bleu, _),) = (system["scores"] for system in json.loads(evaluated.stdout))
+    ((bleu, _),) = (system["scores"] for system in json.loads(evaluated.stdout)["systems"])
     assert (bleu["test_set"], bleu["sentences"]) == ("test of greek", 40)
     assert bleu["value"] > 80.0
     validated = [found.state.bleu for found in Run(home / "elsewhere" / "greek").checkpoints() if found.state.bleu]
