@@ -87,7 +87,7 @@ def test_the_demo_corpus_of_opennmt(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_multi30k(tmp_path: Path) -> None:
-    """Nothing is dropped; 16 English and 1 German training lines hold entities; 1 validation source and 1 target are in training."""
+    """16 English lines and 1 German one of training hold entities; a source and a target of validation are in training."""
     raw = "multi30k/raw"
     data = {"train": two(f"{raw}/train"), "validation": two(f"{raw}/val"), "test": two(f"{raw}/test_2016_flickr")}
     vocabulary = {"size": 6000}
