@@ -5,7 +5,9 @@ nothing of what the work is.
 """
 
 import multiprocessing
+import os
 import signal
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -63,7 +65,16 @@ _work: Callable[[Chunk], Any] | None = None  # of a worker process, set once whe
 def _set_work(work: Callable[[Chunk], Any]) -> None:
     global _work
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interruption is the parent's business
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     _work = work
+
+
+def _end_with_parent() -> None:
+    """A parent that is killed cannot end its workers, and they would wait for work for ever."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 def _do(chunk: Chunk) -> Any:
