@@ -61,7 +61,7 @@ def main() -> None:
     for beam in (1, 4):
         decoding = Decoding(beam_size=beam, max_length_factor=1.0, max_length_constant=10)
         ours, uncached = (Translator([model], vocabularies, decoding, device) for _ in range(2))
-        uncached._stepper = Uncached([model], device)
+        uncached.engine.stepper = Uncached([model], device)
         rates = [(rate(ours, lines), rate(uncached, lines)) for _ in range(options.rounds)]
         cached, plain = (best(found) for found in zip(*rates, strict=True))
         print_result(

@@ -85,7 +85,8 @@ class Validator:
         return total / count
 
     def _translations(self, model: Transformer) -> list[str]:
-        translator = Translator([model], self._vocabularies, self._config.decoding, self._device)
+        decoding, language = self._config.decoding, self._config.data.source_language
+        translator = Translator([model], self._vocabularies, decoding, self._device, source_language=language)
         own = self._source[self._processes.rank :: self._processes.count]
         shares = self._processes.gather([translation.text for translation in translator.translate(own)])
         translations = [""] * len(self._source)

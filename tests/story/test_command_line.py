@@ -21,10 +21,13 @@ SURFACE = {
         "--beam-size",
         "--n-best",
         "--format",
+        "--input-format",
+        "--devices",
         "--set",
         "--device",
         "--debug",
     },
+    "score": {"--model", "--source", "--target", "--format", "--set", "--device", "--debug"},
     "evaluate": {
         "--model",
         "--hypothesis",
@@ -44,15 +47,18 @@ SURFACE = {
 
 REPEATABLE = {
     ("translate", "--model"),
+    ("score", "--model"),
     ("evaluate", "--model"),
     ("evaluate", "--hypothesis"),
     ("evaluate", "--reference"),
     ("describe", "--config"),
-    *((command, "--set") for command in ("prepare", "train", "translate", "evaluate", "describe")),
+    *((command, "--set") for command in ("prepare", "train", "translate", "score", "evaluate", "describe")),
 }
 
 CHOICES = {
     ("translate", "--format"): ("text", "tsv", "jsonl"),
+    ("translate", "--input-format"): ("text", "jsonl"),
+    ("score", "--format"): ("text", "tsv", "jsonl"),
     ("evaluate", "--format"): ("text", "json"),
     ("describe", "--format"): ("text", "json"),
 }
@@ -90,7 +96,7 @@ def test_the_options_of_a_command(name: str) -> None:
     assert choices == {key: words for key, words in CHOICES.items() if key[0] == name}
     required = {spelling for spelling, parameter in found.items() if parameter.required}
     needed = {"prepare": "--config", "train": "--config", "describe": "--config", "average": "RUN", "report": "RUN"}
-    assert required == ({needed[name]} if name in needed else set())
+    assert required == ({"--source", "--target"} if name == "score" else {needed[name]} if name in needed else set())
 
 
 @pytest.mark.parametrize("name", shipped_configs())
