@@ -299,6 +299,7 @@ class LoadedModel:
     config: Config
     folder: Path  # of the run
     step: int
+    checkpoint: Path  # its folder
 
 
 def find_checkpoint(path: str | Path) -> tuple[Run, Checkpoint]:
@@ -323,7 +324,7 @@ def load_model(path: str | Path, device: torch.device) -> LoadedModel:
     check_vocabulary(checkpoint, vocabularies, run.folder)
     model = Transformer(config.model, len(vocabularies.target), len(vocabularies.source))
     load_weights(model, checkpoint)
-    return LoadedModel(model.to(device).eval(), vocabularies, config, run.folder, checkpoint.state.step)
+    return LoadedModel(model.to(device).eval(), vocabularies, config, run.folder, checkpoint.state.step, checkpoint.folder)
 
 
 def check_vocabulary(checkpoint: Checkpoint, vocabularies: Vocabularies, folder: Path) -> None:

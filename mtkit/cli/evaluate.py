@@ -279,7 +279,8 @@ def _translated(loaded: "LoadedModel", config: "Config", material: Material, dev
     from mtkit.support.progress import shown
 
     assert material.source is not None, "a model is only evaluated on material with a source"
-    translator = Translator([loaded.model], loaded.vocabularies, config.decoding, device)
+    language = config.data.source_language
+    translator = Translator([loaded.model], loaded.vocabularies, config.decoding, device, source_language=language)
     one_by_one = ([translation] for translation in translator.translate(material.source))
     found = [each for chunk in shown(one_by_one, "translating", len(material.source)) for each in chunk]
     lines = [translation.text for translation in found]

@@ -28,6 +28,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "prepare": ("mtkit.cli.prepare", "prepare", "Turn parallel text into a vocabulary and numbered sentence pairs."),
     "train": ("mtkit.cli.train", "train", "Train a Transformer on prepared data, or go on with a stopped run."),
     "translate": ("mtkit.cli.translate", "translate", "Translate lines of text with a trained model."),
+    "score": ("mtkit.cli.score", "score", "Tell how probable a model finds given translations."),
     "evaluate": ("mtkit.cli.evaluate", "evaluate", "Score a model or a file of translations on a test set."),
     "average": ("mtkit.cli.average", "average", "Average the weights of a run's checkpoints into one model."),
     "describe": ("mtkit.cli.describe", "describe", "Tell what configs amount to, before anything is trained."),

@@ -3,28 +3,34 @@
 Comes in: token ids of sources. Goes out: hypotheses, as our own search gives them. Knows no text. Needs the extra
 ctranslate2.
 
-Its search keeps `beam_size` live hypotheses, whatever ends, and stops once as many have ended (our decoding.patience=1), or,
-without a length penalty, as soon as the best one has. It knows the penalty `average` only; for `gnmt` its n best are ordered
-anew. It takes control tokens out before the probabilities are normalised, we after; a trained model gives them next to none.
+Its search is ours with decoding.patience=1: it stops once `beam_size` hypotheses have ended (patience times as many, if that
+is set) or, without a length penalty, as soon as the best one has. It knows the penalty `average` only; for `gnmt` its n best
+are ordered anew. It takes control tokens out before the probabilities are normalised, we after; a trained model gives them
+next to none.
 """
 
 import tempfile
 from collections.abc import Sequence
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from mtkit.config import schema
 from mtkit.data.vocabularies import Vocabularies
 from mtkit.data.vocabulary import BOS, EOS, PAD
 from mtkit.decoding.ctranslate2_model import obstacles, runtime, specification
 from mtkit.decoding.length_penalties import LENGTH_PENALTIES
+from mtkit.decoding.phrases import NO_WISHES
+from mtkit.decoding.requests import Request
 from mtkit.decoding.search import Hypothesis
+from mtkit.decoding.stepping import Stepper
 from mtkit.model.transformer import Transformer
 from mtkit.support.errors import UserError
 
 HONOURED = {
     *("engine", "beam_size", "length_penalty", "alpha", "n_best", "precision", "max_length_factor", "max_length_constant"),
-    *("max_source_tokens", "batch_tokens", "buffer"),
+    *("patience", "max_source_tokens", "batch_tokens", "buffer", "long_lines", "split_sentences", "check_copies"),
 }
 """Options of the section decoding that hold here too. Any other one must be left as it is."""
 
@@ -36,6 +42,8 @@ class CTranslate2Engine:
         self, models: Sequence[Transformer], vocabularies: Vocabularies, config: schema.Decoding, device: torch.device
     ) -> None:
         """UserError with all reasons if the runtime cannot do what is asked."""
+        self.rows = config.beam_size
+        self._models, self._device = models, device
         self._config = config
         self._vocabularies = vocabularies
         self._token = {piece: token for token, piece in enumerate(vocabularies.target.pieces)}
@@ -64,11 +72,17 @@ class CTranslate2Engine:
                 intra_threads=torch.get_num_threads(),
             )
 
-    def search(self, sources: Sequence[Sequence[int]], limits: Sequence[int]) -> list[list[Hypothesis]]:
+    def search(self, requests: Sequence[Request]) -> list[list[Hypothesis]]:
         """As `Engine.search`. Where hypotheses reach the limit, ended ones that score less than those may be missing.
 
         The runtime has one limit for all. A line whose search may have come to its own is searched again with that.
+        UserError for a request that has wishes.
         """
+        if any(request.wishes != NO_WISHES for request in requests):
+            raise UserError(
+                "decoding.engine ctranslate2 knows no prefixes and no required or forbidden phrases: take the engine mtkit"
+            )
+        sources, limits = [request.source for request in requests], [request.longest for request in requests]
         found = self._run(sources, max(limits))
         again: dict[int, list[int]] = {}
         for place, hypotheses in enumerate(found):
@@ -80,6 +94,10 @@ class CTranslate2Engine:
         # Truncated ones come after all others, as in our own search.
         return [sorted(each, key=lambda one: (one.truncated, -one.score))[: self._config.n_best] for each in found]
 
+    def alignments(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[NDArray[np.float32]]:
+        """As `Stepper.alignments`: a pass of our own model."""
+        return Stepper(self._models, self._device).alignments(sources, targets)
+
     def _run(self, sources: Sequence[Sequence[int]], limit: int) -> list[list[Hypothesis]]:
         pieces = self._vocabularies.target.pieces
         results = self._translator.translate_batch(
@@ -87,6 +105,7 @@ class CTranslate2Engine:
             beam_size=self._config.beam_size,
             num_hypotheses=self._config.beam_size,
             length_penalty=self._config.alpha,
+            patience=self._config.patience or 1.0,
             max_decoding_length=limit,
             min_decoding_length=0,
             max_input_length=0,

@@ -1,26 +1,29 @@
 """Trained models as what the search and scoring need: log-probabilities of the next token, or of a given translation.
 
 Comes in: one Transformer or several (an ensemble) and token ids. Goes out: float32 log-probabilities. Knows nothing of text
-or of searching. An ensemble's distribution is the normalised geometric mean of its models': the mean of their
-log-probabilities, renormalised.
+or of searching. An ensemble's distribution is the mean of its models': geometric (of the log-probabilities, renormalised) or
+arithmetic (of the probabilities).
 
 Shapes: B sentences, S source tokens, R rows (hypotheses; those of a sentence follow one another), V pieces of the target's
 vocabulary.
 """
 
 import contextlib
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 import torch.nn.functional as F
+from numpy.typing import NDArray
 from torch import Tensor
 
-from mtkit.data.batching import collate, pad, padding_mask
+from mtkit.data.batching import Batch, collate, pad, padding_mask
 from mtkit.data.vocabulary import BOS, EOS, PAD, UNK
 from mtkit.decoding.linear_maps import lacking, with_maps
 from mtkit.decoding.output import Output
+from mtkit.model.attention import attention_weights
 from mtkit.model.transformer import DecoderCache, Transformer
 from mtkit.support.device import arithmetic
 from mtkit.support.errors import UserError
@@ -36,6 +39,8 @@ class DecodingState:
     memories: list[Tensor]  # [B, S, D] each
     mask: Tensor | None  # [B, S], True at real tokens; None where all are
     caches: list[DecoderCache]
+    attention: NDArray[np.float32] | None = None
+    """[R, S] of the latest step, 1 at padding and end tokens; only inside `Stepper.running(watched=True)`."""
 
     def select(self, rows: Tensor | None, sentences: Tensor | None) -> None:
         """Keeps hypotheses `rows` [R'] and `sentences` [B'], in that order; None keeps all as they are."""
@@ -49,7 +54,13 @@ class DecodingState:
 class Stepper:
     """The models with the arithmetic to run them in. All must number text alike and lie on `device`."""
 
-    def __init__(self, models: Sequence[Transformer], device: torch.device, precision: str = "float32") -> None:
+    def __init__(
+        self,
+        models: Sequence[Transformer],
+        device: torch.device,
+        precision: str = "float32",
+        ensemble: str = "log_probability",
+    ) -> None:
         """On a CPU, later changes of the models' weights do not all reach it. UserError if it has not that arithmetic."""
         assert models, "at least one model"
         self.device = device
@@ -57,18 +68,25 @@ class Stepper:
         self.precision = "float32" if self._packed else precision
         self.models = [with_maps(model, precision) for model in models] if self._packed else list(models)
         self._outputs = [Output(model.output_matrix, precision, NEVER) for model in models] if self._packed else []
+        self._mean = ENSEMBLES[ensemble]
+        self._watched: list[dict[str, list[Tensor]]] = []  # attention weights of each model, while somebody looks
 
     @contextlib.contextmanager
-    def running(self) -> Iterator[None]:
-        """Inside, no model drops anything or records gradients. Modes are put back, so that a training can go on."""
+    def running(self, *, watched: bool = False) -> Iterator[None]:
+        """Inside, no model drops anything or records gradients. Modes are put back, so that a training can go on.
+
+        watched: steps tell what they attended to, and take longer.
+        """
         modes = [model.training for model in self.models]
         try:
             for model in self.models:
                 model.eval()
             # Entered around all steps of a search: autocast keeps converted weights until it is left.
-            with torch.no_grad(), arithmetic(self.device, self.precision):
+            with torch.no_grad(), arithmetic(self.device, self.precision), contextlib.ExitStack() as watching:
+                self._watched = [watching.enter_context(attention_weights(model)) for model in self.models if watched]
                 yield
         finally:
+            self._watched = []
             for model, mode in zip(self.models, modes, strict=True):
                 model.train(mode)
 
@@ -83,9 +101,42 @@ class Stepper:
 
     def step(self, tokens: Tensor, state: DecodingState) -> Tensor:
         """Newest tokens [R, 1] -> log-probabilities [R, V] of what comes next; the state then knows these tokens."""
-        return self._combined(
+        log_probabilities = self._mean(
             [self._log_probabilities(number, hidden) for number, hidden in enumerate(self._decoded(tokens, state))]
         )
+        if self._watched:
+            attention = self._attention()[:, 0]  # [R, S]
+            words = attention.new_ones(len(state.memories[0]), attention.shape[1], dtype=torch.bool)
+            words = words if state.mask is None else state.mask
+            words = words & words.roll(-1, dims=1).index_fill(
+                1, torch.tensor([words.shape[1] - 1], device=words.device), False
+            )
+            nothing = ~words.repeat_interleave(len(attention) // len(words), dim=0)
+            state.attention = attention.masked_fill(nothing, 1.0).cpu().numpy()
+        return log_probabilities
+
+    def _attention(self) -> Tensor:
+        """[R, T, S] of the latest pass: the mean over heads and models in the layer that aligns best."""
+        layers = [
+            watched[f"decoder.{aligning_layer(len(model.decoder))}.cross_attention"][0]
+            for model, watched in zip(self.models, self._watched, strict=True)
+        ]
+        return torch.stack([weights.float().mean(dim=1) for weights in layers]).mean(dim=0)
+
+    def alignments(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[NDArray[np.float32]]:
+        """For each pair the attention of its target tokens, [target tokens, source tokens + end token].
+
+        That of the step which reads a token, not of the one which predicts it: it aligns better (Chen et al. 2020).
+        """
+        batch = _collated(sources, targets).to(self.device)
+        with self.running(watched=True):
+            for model in self.models:
+                model(batch.source, batch.source_mask, batch.target_input)
+            attention = self._attention().cpu().numpy()
+        return [
+            weights[1 : len(target) + 1, : len(source) + 1]
+            for weights, source, target in zip(attention, sources, targets, strict=True)
+        ]
 
     @property
     def finds_best(self) -> bool:
@@ -109,10 +160,9 @@ class Stepper:
 
     def forced_scores(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[float]:
         """log p(target, end token | source) of B pairs of token ids without control tokens, in one full forward pass."""
-        batch = collate(*([np.asarray(tokens, dtype=np.int64) for tokens in side] for side in (sources, targets)))
-        batch = batch.to(self.device)
+        batch = _collated(sources, targets).to(self.device)
         with self.running():
-            log_probabilities = self._combined(
+            log_probabilities = self._mean(
                 [
                     self._log_probabilities(number, model(batch.source, batch.source_mask, batch.target_input))
                     for number, model in enumerate(self.models)
@@ -129,12 +179,32 @@ class Stepper:
         with torch.autocast(hidden.device.type, enabled=False):
             return F.log_softmax(self.models[number].logits(hidden.float()), dim=-1)
 
-    @staticmethod
-    def _combined(log_probabilities: list[Tensor]) -> Tensor:
-        """[…, V] of each model -> [..., V] of the ensemble."""
-        if len(log_probabilities) == 1:
-            return log_probabilities[0]
-        return F.log_softmax(torch.stack(log_probabilities).mean(dim=0), dim=-1)
+
+def _geometric(log_probabilities: list[Tensor]) -> Tensor:
+    """[…, V] of each model -> […, V] of the ensemble."""
+    if len(log_probabilities) == 1:
+        return log_probabilities[0]
+    return F.log_softmax(torch.stack(log_probabilities).mean(dim=0), dim=-1)
+
+
+def _arithmetic(log_probabilities: list[Tensor]) -> Tensor:
+    """[…, V] of each model -> […, V] of the ensemble."""
+    if len(log_probabilities) == 1:
+        return log_probabilities[0]
+    return torch.stack(log_probabilities).logsumexp(dim=0) - math.log(len(log_probabilities))
+
+
+ENSEMBLES = {"log_probability": _geometric, "probability": _arithmetic}
+
+
+def aligning_layer(layers: int) -> int:
+    """Number, from 0, of the decoder layer whose attention aligns words best: the middle one (Chen et al. 2020)."""
+    return (layers - 1) // 2
+
+
+def _collated(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> Batch:
+    """B pairs of token ids without control tokens -> a batch with them."""
+    return collate(*([np.asarray(tokens, dtype=np.int64) for tokens in side] for side in (sources, targets)))
 
 
 def _may_pack(models: Sequence[Transformer], precision: str) -> bool:

@@ -6,21 +6,28 @@ Knows nothing of files, run folders or output formats. A line's translation depe
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
 from mtkit.config import schema
 from mtkit.data.vocabularies import Vocabularies
+from mtkit.decoding.alignment import Pairs, align, words_of
+from mtkit.decoding.copies import changed
 from mtkit.decoding.engines import ENGINES
+from mtkit.decoding.parts import Cut, Cutter, Line, Part
+from mtkit.decoding.requests import Request
 from mtkit.decoding.search import Hypothesis
-from mtkit.decoding.splitting import split_tokens
 from mtkit.model.transformer import Transformer
 from mtkit.support.errors import UserError
 
 LARGEST_ROWS = 2048
 """Most hypotheses continued at a time: each takes a row of float32 as wide as the target's vocabulary, several times."""
+
+SUSPICIOUS = 50, 0.4
+"""A translation of more source tokens than this, and of a smaller share of them, may have left out sentences."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +40,8 @@ class TranslatedText:
     log_probability: float
     truncated: bool  # stopped by the length limit
     looping: bool  # repeats itself: see `is_looping`
+    tokens: tuple[str, ...] = ()  # pieces of the vocabulary
+    alignment: Pairs = ()  # (source word, target word), where details are asked for
 
 
 BLANK = TranslatedText("", 0, 0.0, 0.0, truncated=False, looping=False)
@@ -48,6 +57,7 @@ class Translation:
     hypotheses: tuple[TranslatedText, ...]  # best first, at least one
     pieces: int  # parts it was translated in; 0 = blank, nothing to translate
     warnings: tuple[str, ...]
+    fields: Mapping[str, Any]  # what came with the line
 
     @property
     def text(self) -> str:
@@ -55,87 +65,156 @@ class Translation:
         return self.hypotheses[0].text
 
 
+@dataclass(frozen=True)
+class _Found:
+    """A hypothesis of a part, with the source words that its words came from."""
+
+    hypothesis: Hypothesis
+    alignment: Pairs
+
+
 class Translator:
     """One model or an ensemble with its vocabularies, ready to translate. Models may be in training: their mode is kept."""
 
     def __init__(
-        self, models: Sequence[Transformer], vocabularies: Vocabularies, config: schema.Decoding, device: torch.device
+        self,
+        models: Sequence[Transformer],
+        vocabularies: Vocabularies,
+        config: schema.Decoding,
+        device: torch.device,
+        *,
+        source_language: str = "",
+        details: bool = False,
     ) -> None:
-        """The models must already be on `device` and number text as `vocabularies` do."""
-        self._engine = ENGINES[config.engine](models, vocabularies, config, device)
+        """The models must already be on `device` and number text as `vocabularies` do.
+
+        source_language: a code, for `decoding.split_sentences`; details: whether words are aligned, which takes a while.
+        """
+        self.engine = ENGINES[config.engine](models, vocabularies, config, device)
         limits = [model.longest for model in models if model.longest is not None]
         self._longest = min(limits, default=None)  # tokens the models have positions for, control token included
-        self._vocabularies = vocabularies
-        self._config = config
+        readable = None if self._longest is None else self._longest - 1
+        self._cutter = Cutter(config, vocabularies.source, readable, source_language)
+        self._vocabularies, self._config, self._details = vocabularies, config, details
 
-    def translate(self, lines: Iterable[str]) -> Iterator[Translation]:
+    def translate(self, lines: Iterable[str | Line]) -> Iterator[Translation]:
         """Translates lines as they come. Reads `buffer` lines, then yields the translations of all of them."""
-        numbered = enumerate(lines, 1)
-        while chunk := list(itertools.islice(numbered, self._config.buffer)):
-            yield from self._translate_chunk(chunk)
+        source = (Line(line) if isinstance(line, str) else line for line in lines)
+        first = 1
+        while chunk := list(itertools.islice(source, self._config.buffer)):
+            yield from self.translate_chunk(chunk, first)
+            first += len(chunk)
 
-    def _translate_chunk(self, chunk: list[tuple[int, str]]) -> Iterator[Translation]:
-        longest = self._config.max_source_tokens
-        named = "decoding.max_source_tokens"
-        if self._longest is not None and self._longest <= longest:
-            longest, named = self._longest - 1, "the model's learned positions,"
-        vocabulary = self._vocabularies.source
-        encoded = vocabulary.encode([line for _, line in chunk])
-        cut = [split_tokens(tokens, vocabulary.pieces, longest) if tokens else [] for tokens in encoded]
-        found = iter(self._search([run for runs in cut for run in runs]))
-        for (number, line), tokens, runs in zip(chunk, encoded, cut, strict=True):
-            hypotheses = self._join([next(found) for _ in runs])
-            warnings = []
-            if len(runs) > 1:
-                told = f"{len(tokens)} tokens, over {named} {longest}"
-                warnings.append(f"line {number}: {told}: translated in {len(runs)} pieces")
-            if hypotheses[0].truncated:
-                limits = ", ".join(str(self._limit(run)) for run in runs)
-                warnings.append(f"line {number}: output reached the length limit ({limits} tokens)")
-            yield Translation(number, line, hypotheses, len(runs), tuple(warnings))
+    def translate_chunk(self, lines: Sequence[Line], first: int) -> Iterator[Translation]:
+        """The translations of lines `first`, `first` + 1, …, all made before the first is yielded."""
+        cuts = self._cutter.cut(lines, first)
+        found = iter(self._search([part for cut in cuts for part in cut.parts]))
+        for number, (line, cut) in enumerate(zip(lines, cuts, strict=True), first):
+            hypotheses = self._join(cut.parts, [next(found) for _ in cut.parts])
+            warnings = self._warnings(line.text, cut, hypotheses[0])
+            told = tuple(f"line {number}: {warning}" for warning in warnings)
+            yield Translation(number, line.text, hypotheses, len(cut.parts), told, line.fields)
 
-    def _search(self, sources: list[list[int]]) -> list[list[Hypothesis]]:
-        """Hypotheses of each source. Sources of like length go together, the longest first: memory runs out at once."""
-        order = sorted(range(len(sources)), key=lambda place: -len(sources[place]))
-        found: list[list[Hypothesis]] = [[] for _ in sources]
+    def _warnings(self, source: str, cut: Cut, best: TranslatedText) -> list[str]:
+        """What a reader of the translation should know, without the number of the line."""
+        warnings = list(cut.warnings)
+        if best.truncated:
+            limits = ", ".join(str(self._limit(part.tokens)) for part in cut.parts)
+            warnings.append(f"output reached the length limit ({limits} tokens)")
+        tokens, share = SUSPICIOUS
+        if len(cut.parts) == 1 and cut.tokens > tokens and best.length < share * cut.tokens:
+            warnings.append(
+                f"{cut.tokens} tokens became {best.length}: something may be missing; decoding.split_sentences=true "
+                "translates each sentence on its own"
+            )
+        if self._config.check_copies:
+            for missing, excess in changed(source, best.text):
+                warnings.append(f"{missing} is missing in the output" if missing else f"{excess} is in the output only")
+        return warnings
+
+    def _search(self, parts: list[Part]) -> list[list[_Found]]:
+        """Hypotheses of each part. Parts of like length go together, the longest first: memory runs out at once."""
+        order = sorted(range(len(parts)), key=lambda place: -len(parts[place].tokens))
+        found: list[list[_Found]] = [[] for _ in parts]
         start = 0
         while start < len(order):
-            padded = len(sources[order[start]]) + 1
-            count = min(self._config.batch_tokens // padded, LARGEST_ROWS // self._config.beam_size)
+            padded = len(parts[order[start]].tokens) + 1
+            count = min(self._config.batch_tokens // padded, LARGEST_ROWS // self.engine.rows)
             batch = order[start : start + max(1, count)]
             start += len(batch)
-            texts = [sources[place] for place in batch]
-            answers = self._engine.search(texts, [self._limit(text) for text in texts])
-            for place, hypotheses in zip(batch, answers, strict=True):
-                if not hypotheses:
-                    raise UserError(
-                        "the model gives no finite probabilities: its weights are damaged or its training diverged"
-                    )
+            for place, hypotheses in zip(batch, self._answers([parts[place] for place in batch]), strict=True):
                 found[place] = hypotheses
         return found
 
-    def _limit(self, source: list[int]) -> int:
+    def _answers(self, parts: Sequence[Part]) -> list[list[_Found]]:
+        """Hypotheses of the parts of one batch."""
+        requests = [
+            Request(part.tokens, self._limit(part.tokens), self._shortest(part.tokens), part.wishes) for part in parts
+        ]
+        answers = self.engine.search(requests)
+        if not all(answers):
+            raise UserError("the model gives no finite probabilities: its weights are damaged or its training diverged")
+        pairs = [(part.tokens, one.tokens) for part, hypotheses in zip(parts, answers, strict=True) for one in hypotheses]
+        aligned = iter(self._aligned(pairs))
+        return [[_Found(one, next(aligned)) for one in hypotheses] for hypotheses in answers]
+
+    def _aligned(self, pairs: list[tuple[tuple[int, ...], tuple[int, ...]]]) -> Iterator[Pairs]:
+        """Word alignments of (source, target) token ids; empty ones where nobody asks for details."""
+        if not self._details:
+            return itertools.repeat((), len(pairs))
+        spelt, written = self._vocabularies.source.pieces, self._vocabularies.target.pieces
+        attention = self.engine.alignments(*zip(*pairs, strict=True))
+        return (
+            align(weights, [spelt[token] for token in source], [written[token] for token in target])
+            for weights, (source, target) in zip(attention, pairs, strict=True)
+        )
+
+    def _limit(self, source: Sequence[int]) -> int:
         """Most tokens of a translation, end token included."""
         limit = int(self._config.max_length_factor * len(source)) + self._config.max_length_constant
         return limit if self._longest is None else min(limit, self._longest)
 
-    def _join(self, pieces: list[list[Hypothesis]]) -> tuple[TranslatedText, ...]:
-        """The n best of a line from those of its pieces: the best of all, then the second best of all, …"""
-        if not pieces:
-            return (BLANK,)
-        ranks = range(min(len(hypotheses) for hypotheses in pieces))
-        return tuple(self._text([hypotheses[rank] for hypotheses in pieces]) for rank in ranks)
+    def _shortest(self, source: Sequence[int]) -> int:
+        """Fewest tokens of a translation, end token included."""
+        return int(self._config.min_length_factor * len(source)) + self._config.min_length_constant
 
-    def _text(self, parts: list[Hypothesis]) -> TranslatedText:
-        texts = self._vocabularies.target.decode([part.tokens for part in parts])
+    def _join(self, parts: Sequence[Part], found: list[list[_Found]]) -> tuple[TranslatedText, ...]:
+        """The n best of a line from those of its parts: the best of all, then the second best of all, …"""
+        if not parts:
+            return (BLANK,)
+        texts = [self._text(parts, list(rank)) for rank in zip(*found, strict=False)]
+        if self._config.distinct_texts:
+            texts = list({text.text: text for text in reversed(texts)}.values())[::-1]
+        return tuple(texts[: self._config.n_best])
+
+    def _text(self, parts: Sequence[Part], found: list[_Found]) -> TranslatedText:
+        """One translation of a line from one hypothesis of each of its parts."""
+        hypotheses = [each.hypothesis for each in found]
+        joined, spacing = "", ""
+        for part, text in zip(parts, self._vocabularies.target.decode([one.tokens for one in hypotheses]), strict=True):
+            spacing = part.spacing or spacing
+            joined += spacing + text if joined and text else text
         return TranslatedText(
-            " ".join(filter(None, texts)),
-            sum(part.length for part in parts),
-            sum(part.score for part in parts) / len(parts),
-            sum(part.log_probability for part in parts),
-            any(part.truncated for part in parts),
-            any(is_looping(part.tokens) for part in parts),
+            joined,
+            sum(one.length for one in hypotheses),
+            sum(one.score for one in hypotheses) / len(hypotheses),
+            sum(one.log_probability for one in hypotheses),
+            any(one.truncated for one in hypotheses),
+            any(is_looping(one.tokens) for one in hypotheses),
+            tuple(self._vocabularies.target.pieces[token] for one in hypotheses for token in one.tokens),
+            self._alignment(parts, found),
         )
+
+    def _alignment(self, parts: Sequence[Part], found: Sequence[_Found]) -> Pairs:
+        """The alignments of the parts with words numbered through the line."""
+        pairs: list[tuple[int, int]] = []
+        sources = targets = 0
+        for part, each in zip(parts, found, strict=True):
+            pairs += [(source + sources, target + targets) for source, target in each.alignment]
+            sources += 1 + max(words_of([self._vocabularies.source.pieces[token] for token in part.tokens]), default=-1)
+            written = [self._vocabularies.target.pieces[token] for token in each.hypothesis.tokens]
+            targets += 1 + max(words_of(written), default=-1)
+        return tuple(pairs)
 
 
 def is_looping(tokens: Sequence[int]) -> bool:

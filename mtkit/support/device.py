@@ -27,6 +27,16 @@ def resolve(name: str) -> torch.device:
     return torch.device("cuda", number)
 
 
+def several(name: str, count: int) -> list[torch.device]:
+    """The first `count` GPUs, or the CPU so many times, as `name` says. UserError if there are not so many."""
+    first = resolve(name)
+    if count == 1:
+        return [first]
+    if ":" in name:
+        raise UserError(f"--devices {count} and --device {name}, which is one: name cuda, or give one of the two")
+    return [resolve(f"cuda:{number}") if first.type == "cuda" else first for number in range(count)]
+
+
 def _why() -> str:
     """What decides the number of visible GPUs."""
     if torch.version.cuda is None and torch.version.hip is None:

@@ -20,13 +20,19 @@ def duration(seconds: float) -> str:
     return f"{int(seconds // 3600)}h{int(seconds % 3600 // 60):02d}m"
 
 
-def shown(chunks: Iterable[Chunk], what: str, total: int) -> Iterator[Chunk]:
-    """Passes `chunks` of lines on and shows how many of `total` lines went by, their rate and the time left."""
-    if sys.stderr.isatty():
-        with tqdm(total=total, desc=what, unit=" lines", unit_scale=True) as bar:
+def shown(
+    chunks: Iterable[Chunk], what: str, total: int | None, *, bar: bool | None = None, summary: bool = True
+) -> Iterator[Chunk]:
+    """Passes `chunks` of lines on and shows how many of `total` lines went by, their rate and the time left.
+
+    total: None = nobody knows; bar: whether there is a bar, by default if stderr is a terminal; summary: whether a line
+    without a bar comes at the end too.
+    """
+    if sys.stderr.isatty() if bar is None else bar:
+        with tqdm(total=total, desc=what, unit=" lines", unit_scale=True) as shows:
             for chunk in chunks:
                 yield chunk
-                bar.update(len(chunk))
+                shows.update(len(chunk))
         return
     begin = last = time.monotonic()
     done = 0
@@ -34,12 +40,12 @@ def shown(chunks: Iterable[Chunk], what: str, total: int) -> Iterator[Chunk]:
         yield chunk
         done += len(chunk)
         now = time.monotonic()
-        if now - last >= INTERVAL and done < total:
+        if now - last >= INTERVAL and (total is None or done < total):
             last = now
             rate = done / (now - begin)
-            print(
-                f"{what}: {done:,} of {total:,} lines, {rate:,.0f} lines/s, {(total - done) / rate:.0f} s left",
-                file=sys.stderr,
-            )
+            of, left = ("", "") if total is None else (f" of {total:,}", f", {duration((total - done) / rate)} left")
+            print(f"{what}: {done:,}{of} lines, {rate:,.1f} lines/s{left}", file=sys.stderr)
+    if not summary:
+        return
     rate = done / max(time.monotonic() - begin, 1e-9)
-    print(f"{what}: {done:,} lines, {rate:,.0f} lines/s", file=sys.stderr)
+    print(f"{what}: {done:,} lines, {rate:,.1f} lines/s", file=sys.stderr)

@@ -87,7 +87,8 @@ class Validator:
 
     def _translations(self, model: Transformer) -> list[str]:
         decoding = self._config.decoding.model_copy(update={"engine": "mtkit"})  # another one would copy all weights first
-        translator = Translator([model], self._vocabularies, decoding, self._device)
+        language = self._config.data.source_language
+        translator = Translator([model], self._vocabularies, decoding, self._device, source_language=language)
         own = self._source[self._processes.rank :: self._processes.count]
         translated = [translation.text for translation in translator.translate(own)]
         self._processes.meet()

@@ -67,6 +67,7 @@ def test_help_lists_the_commands_and_imports_nothing_heavy() -> None:
         "prepare",
         "train",
         "translate",
+        "score",
         "evaluate",
         "average",
         "describe",

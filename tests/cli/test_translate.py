@@ -177,22 +177,29 @@ def test_tsv(translate: Call) -> None:
     done = translate("--n-best", "2", "--format", "tsv", stdin=b"the\tcat\n\na dog\n")
     rows = [line.split("\t") for line in done.lines]
     assert [row[:2] for row in rows] == [["1", "1"], ["1", "2"], ["2", "1"], ["3", "1"], ["3", "2"]]
-    assert rows[2] == ["2", "1", "0.000000", "0.000000", "0", ""]
-    for _, _, score, log_probability, length, _ in [*rows[:2], *rows[3:]]:
+    assert rows[2] == ["2", "1", "0.000000", "0.000000", "0", "-", "", "", ""]
+    for _, _, score, log_probability, length, flags, alignment, tokens, text in [*rows[:2], *rows[3:]]:
         assert float(score) == pytest.approx(float(log_probability) / ((5 + int(length)) / 6) ** 0.6, abs=1e-5)
+        assert flags in ("-", "truncated")
+        assert len(tokens.split()) == int(length) - (flags == "-")
+        pairs = [tuple(map(int, pair.split("-"))) for pair in alignment.split()]
+        assert {target for _, target in pairs} <= set(range(len(text.split())))
+        assert {source for source, _ in pairs} <= {0, 1}
 
 
 def test_jsonl_tells_everything(translate: Call) -> None:
     source = 'the cat sees <b> "and" a café'
     done = translate("--format", "jsonl", "--set", "decoding.max_length_factor=0.0", stdin=f"{source}\n\n".encode())
     first, blank = (json.loads(line) for line in done.lines)
-    assert list(first) == ["line", "source", "pieces", "warnings", "length_penalty", "alpha", "hypotheses"]
+    told = ["line", "source", "pieces", "warnings", "length_penalty", "alpha", "coverage_penalty", "hypotheses"]
+    assert list(first) == told
     assert (first["line"], first["source"], first["pieces"], first["alpha"]) == (1, source, 1, 0.6)
     (best,) = first["hypotheses"]
-    assert list(best) == ["text", "length", "score", "log_probability", "truncated", "looping"]
+    assert list(best) == ["text", "length", "score", "log_probability", "truncated", "looping", "tokens", "alignment"]
     assert best["length"] <= 6
     assert blank["hypotheses"] == [
-        best | {"text": "", "length": 0, "score": 0.0, "log_probability": 0.0, "truncated": False}
+        {"text": "", "length": 0, "score": 0.0, "log_probability": 0.0, "truncated": False, "looping": False}
+        | {"tokens": [], "alignment": []}
     ]
     assert done.out.isascii() is False, "readable, not escaped"
 

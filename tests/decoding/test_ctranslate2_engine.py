@@ -10,6 +10,9 @@ from mtkit.data.vocabularies import Vocabularies
 from mtkit.data.vocabulary import BOS, EOS, PAD, UNK, Vocabulary
 from mtkit.decoding.ctranslate2_engine import HONOURED, unsupported
 from mtkit.decoding.engines import ENGINES
+from mtkit.decoding.parts import Line
+from mtkit.decoding.phrases import Wishes
+from mtkit.decoding.requests import Request
 from mtkit.decoding.translator import BLANK, Translation, Translator
 from mtkit.model.transformer import Transformer
 from mtkit.support.errors import UserError
@@ -74,7 +77,7 @@ def test_scores_are_those_of_forced_decoding(
         CPU,
     )
     sources = vocabulary.encode(lines(20))
-    found = engine.search(sources, [30] * len(sources))
+    found = engine.search([Request(tuple(source), 30) for source in sources])
     ended = [(place, one) for place, best in enumerate(found) for one in best if not one.truncated]
     assert len(ended) >= 20
     forced = [allowed_log_probability(random_model(2), sources[place], one.tokens) for place, one in ended]
@@ -102,6 +105,20 @@ def test_all_that_it_cannot_do_is_told_at_once(vocabulary: Vocabulary, random_mo
     assert "decoding.engine ctranslate2 cannot do this: " in str(refused.value)
     assert "2 models: it has no ensembles" in str(refused.value)
     assert "decoding.precision bfloat16: this cpu has float32, int8" in str(refused.value)
+
+
+def test_wishes_are_refused(make: Make) -> None:
+    with pytest.raises(UserError, match="knows no prefixes and no required or forbidden phrases"):
+        list(make().translate([Line("the cat", Wishes(prefix="a"))]))
+
+
+def test_at_equal_settings_the_answers_of_a_beam_are_those_of_our_own_search(make: Make, lines: Lines) -> None:
+    """Control tokens apart: their share of these random models' probabilities is large, so few hypotheses are compared."""
+    options: dict[str, object] = {"beam_size": 4, "length_penalty": "average", "alpha": 1.0, "patience": 1.0}
+    source = lines(60)
+    ours, theirs = (list(make(2, engine=engine, **options).translate(source)) for engine in ("mtkit", "ctranslate2"))
+    same = [one == other for one, other in zip(texts(ours), texts(theirs), strict=True)]
+    assert sum(same) > 40
 
 
 def test_options_that_only_our_search_has_are_refused() -> None:

@@ -38,7 +38,7 @@ def test_the_best_are_those_of_the_whole_distribution(pieces: int, count: int) -
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("pieces", SIZES)
+@pytest.mark.parametrize("pieces", SIZES[1:])  # of ten pieces those that are never among the best have a third
 @pytest.mark.parametrize("precision", [name for name in AVAILABLE if name != "float32"])
 def test_rounded_products_choose_and_exact_ones_tell(precision: str, pieces: int) -> None:
     matrix, hidden = drawn(pieces, rows=50)

@@ -1,88 +1,17 @@
 """The search law (7) and T7, T9, T10: against enumeration, the argmax loop and numbers computed by hand."""
 
-import itertools
 import math
 from collections import Counter
-from dataclasses import dataclass
+from typing import Any
 
-import numpy as np
 import pytest
 import torch
-from torch import Tensor
 
 from mtkit.config import schema
 from mtkit.data.vocabulary import BOS, EOS, PAD, UNK
 from mtkit.decoding.length_penalties import LENGTH_PENALTIES
-from mtkit.decoding.search import Hypothesis, beam_search
-
-FIRST = 4  # the first token that is no control token
-A, B = FIRST, FIRST + 1
-
-
-@dataclass
-class Prefixes:
-    """A search state that remembers the tokens of each row and the number of each sentence."""
-
-    sentences: Tensor  # [S]
-    tokens: Tensor | None = None  # [R, T]
-    moves: int = 0
-
-    def select(self, rows: Tensor | None, sentences: Tensor | None) -> None:
-        assert rows is not None or sentences is not None, "nothing to do"
-        self.moves += 1
-        if rows is not None and self.tokens is not None:
-            self.tokens = self.tokens[rows]
-        if sentences is not None:
-            self.sentences = self.sentences[sentences]
-
-
-class Tables:
-    """Next-token log-probabilities as a function of (sentence, prefix), random unless given: the step of a search."""
-
-    def __init__(self, seed: int = 0, words: int = 3, sharpness: float = 1.0) -> None:
-        self.seed, self.words, self.sharpness = seed, words, sharpness
-        self.rows: list[int] = []  # of each step
-        self.known: dict[tuple[int, tuple[int, ...]], Tensor] = {}
-
-    def give(self, prefix: tuple[int, ...], probabilities: dict[int, float], sentence: int = 0) -> None:
-        """Sets what follows a prefix, by token; all others become impossible."""
-        row = torch.full((FIRST + self.words,), -torch.inf)
-        for token, probability in probabilities.items():
-            row[token] = math.log(probability)
-        self.known[sentence, prefix] = row
-
-    def row(self, sentence: int, prefix: tuple[int, ...]) -> Tensor:
-        if (sentence, prefix) not in self.known:
-            random = np.random.default_rng([self.seed, sentence, *prefix])
-            logits = torch.from_numpy(random.normal(size=FIRST + self.words) * self.sharpness).float()
-            logits[EOS] += len(prefix) - 4  # or the shortest would always win
-            self.known[sentence, prefix] = torch.log_softmax(logits, dim=0)
-        return self.known[sentence, prefix]
-
-    def step(self, newest: Tensor, state: Prefixes) -> Tensor:
-        self.rows.append(len(newest))
-        state.tokens = newest if state.tokens is None else torch.cat([state.tokens, newest], dim=1)
-        owners = state.sentences.repeat_interleave(len(newest) // len(state.sentences)).tolist()
-        prefixes = [tuple(row[1:]) for row in state.tokens.tolist()]
-        return torch.stack([self.row(owner, prefix) for owner, prefix in zip(owners, prefixes, strict=True)])
-
-    def log_probability(self, sentence: int, path: tuple[int, ...]) -> float:
-        """Sum over the tokens of the path, which may hold the end token."""
-        return math.fsum(self.row(sentence, path[:place])[token].item() for place, token in enumerate(path))
-
-    def search(self, limits: list[int], **options: object) -> list[list[Hypothesis]]:
-        state = Prefixes(torch.arange(len(limits)))
-        return beam_search(self.step, state, limits, schema.Decoding.model_validate(options), torch.device("cpu"))
-
-
-def enumerated(tables: Tables, sentence: int, limit: int, penalty: str, alpha: float) -> list[tuple[float, tuple[int, ...]]]:
-    """Scores and tokens of all sequences that end within `limit` tokens, end token included, best first."""
-    found = []
-    for length in range(limit):
-        for tokens in itertools.product(range(FIRST, FIRST + tables.words), repeat=length):
-            total = tables.log_probability(sentence, (*tokens, EOS))
-            found.append((total / LENGTH_PENALTIES[penalty](length + 1, alpha), tokens))
-    return sorted(found, key=lambda one: -one[0])
+from mtkit.decoding.search import beam_search
+from tests.decoding.toy import FIRST, A, B, Prefixes, Tables, enumerated
 
 
 @pytest.mark.parametrize("seed", range(200))
@@ -91,9 +20,10 @@ def test_a_beam_as_wide_as_the_tree_finds_what_enumeration_finds(seed: int) -> N
     tables = Tables(seed, sharpness=1 + seed % 3)
     penalty, alpha, n_best = ("gnmt", "average")[seed % 2], (0.0, 0.6, 1.0, 2.0)[seed // 2 % 4], (1, 4, 200)[seed % 3]
     limits = [5, 1 + seed % 5]
-    found = tables.search(limits, beam_size=1000, n_best=n_best, length_penalty=penalty, alpha=alpha)
+    scoring: dict[str, Any] = {"length_penalty": penalty, "alpha": alpha, "coverage_penalty": (0.0, 0.2, 1.0)[seed // 4 % 3]}
+    found = tables.search(limits, beam_size=1000, n_best=n_best, **scoring)
     for sentence, limit in enumerate(limits):
-        expected = enumerated(tables, sentence, limit, penalty, alpha)[:n_best]
+        expected = enumerated(tables, sentence, limit, **scoring)[:n_best]
         ended = [hypothesis for hypothesis in found[sentence] if not hypothesis.truncated]
         assert [hypothesis.tokens for hypothesis in ended] == [tokens for _, tokens in expected]
         assert [hypothesis.score for hypothesis in ended] == pytest.approx([score for score, _ in expected], abs=1e-5)
@@ -120,13 +50,10 @@ def test_beam_1_is_the_argmax_loop(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_a_sentence_is_searched_as_if_it_were_alone(seed: int) -> None:
     limits = [3, 9, 1, 30, 6]
-    options = {"beam_size": 3, "n_best": 2}
+    options: dict[str, Any] = {"beam_size": 3, "n_best": 2}
     together = Tables(seed, words=5).search(limits, **options)
     for sentence, limit in enumerate(limits):
-        alone = Tables(seed, words=5)
-        state = Prefixes(torch.tensor([sentence]))
-        found = beam_search(alone.step, state, [limit], schema.Decoding.model_validate(options), torch.device("cpu"))
-        assert found == [together[sentence]]
+        assert Tables(seed, words=5).search([limit], sentences=[sentence], **options) == [together[sentence]]
 
 
 @pytest.mark.parametrize("seed", range(20))

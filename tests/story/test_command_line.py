@@ -21,10 +21,13 @@ SURFACE = {
         "--beam-size",
         "--n-best",
         "--format",
+        "--input-format",
+        "--devices",
         "--set",
         "--device",
         "--debug",
     },
+    "score": {"--model", "--source", "--target", "--format", "--set", "--device", "--debug"},
     "evaluate": {
         "--model",
         "--hypothesis",
@@ -48,16 +51,19 @@ SURFACE = {
 
 REPEATABLE = {
     ("translate", "--model"),
+    ("score", "--model"),
     ("evaluate", "--model"),
     ("evaluate", "--hypothesis"),
     ("evaluate", "--reference"),
     ("evaluate", "--import-scores"),
     ("describe", "--config"),
-    *((command, "--set") for command in ("prepare", "train", "translate", "evaluate", "describe", "export")),
+    *((command, "--set") for command in ("prepare", "train", "translate", "score", "evaluate", "describe", "export")),
 }
 
 CHOICES = {
     ("translate", "--format"): ("text", "tsv", "jsonl"),
+    ("translate", "--input-format"): ("text", "jsonl"),
+    ("score", "--format"): ("text", "tsv", "jsonl"),
     ("evaluate", "--format"): ("text", "json"),
     ("describe", "--format"): ("text", "json"),
     ("export", "--to"): ("ctranslate2",),
@@ -67,6 +73,7 @@ CHOICES = {
 REQUIRED = {
     "prepare": {"--config"},
     "train": {"--config"},
+    "score": {"--source", "--target"},
     "describe": {"--config"},
     "average": {"RUN"},
     "report": {"RUN"},

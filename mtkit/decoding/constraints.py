@@ -1,0 +1,326 @@
+"""Lexical constraints in the search: phrases that a translation must hold, and phrases that it must not.
+
+Comes in: phrases for each sentence, the tokens so far. Goes out: rules for the search. Knows no model.
+Sentences without constraints cost nothing.
+
+What counts is the text: whether a phrase is there is asked of the decoded tokens, however they spell it. Only what is put
+into a translation is put there in the vocabulary's own spelling.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from mtkit.data.vocabulary import EOS, WORD_MARK, Vocabulary, normalise
+from mtkit.decoding.candidates import Integers
+from mtkit.decoding.phrases import Breaks, Demand, Spelling, Wishes, open_ended, pattern, spelling
+
+Tokens = tuple[int, ...]
+Keys = set[tuple[int, Tokens]]
+"""Hypotheses by sentence and tokens."""
+
+
+class Forbidden:
+    """Phrases that do not come. A hypothesis that ends with one goes on with letters, so that it ends with another word."""
+
+    def __init__(
+        self,
+        wishes: Sequence[Wishes],
+        limits: Sequence[int],
+        vocabulary: Vocabulary,
+        breaks: Breaks,
+        required: "Required | None" = None,
+    ) -> None:
+        """wishes, limits: by sentence. Where something is required too, the end of a hypothesis must be free for it."""
+        self._phrases = [wish.forbidden for wish in wishes]
+        self._patterns = [pattern(phrases) if phrases else None for phrases in self._phrases]
+        tails = required.needs if required else [1] * len(limits)
+        self._late = [limit - tail for limit, tail in zip(limits, tails, strict=True)]
+        """From this token on, by sentence, no phrase may even stand at the end of a hypothesis."""
+        self._spared = required.letters if required else [set[int]()] * len(limits)
+        self._vocabulary, self._breaks = vocabulary, breaks
+        self._endings: dict[int, tuple[Tensor, list[int]]] = {}  # by sentence, made when needed
+
+    def __call__(self, log_probabilities: Tensor, history: Integers, running: Integers) -> None:
+        """Forbids whole hypotheses [S, H, V], or all tokens after which a phrase would be there."""
+        watched = [row for row, sentence in enumerate(running.tolist()) if self._patterns[sentence]]
+        hypotheses, length = history.shape[1:]
+        tokens = history[watched, :, 1:].reshape(len(watched) * hypotheses, length - 1).tolist()
+        for place, (key, text) in enumerate(zip(tokens, self._vocabulary.decode(tokens), strict=True)):
+            row, hypothesis = watched[place // hypotheses], place % hypotheses
+            sentence = int(running[row])
+            target = log_probabilities[row, hypothesis]
+            banned = self._banned(sentence, text)
+            if banned is not None:
+                target.masked_fill_(banned.to(target.device), -torch.inf)
+            if length >= self._late[sentence]:
+                unclear, endings = self._phrase_endings(sentence)
+                target.masked_fill_(unclear.to(target.device), -torch.inf)
+                target[self._completing(sentence, key, endings)] = -torch.inf
+
+    def _banned(self, sentence: int, text: str) -> Tensor | None:
+        """[V]: what may not follow `text`; None: anything may."""
+        found = self._patterns[sentence]
+        assert found is not None
+        banned = None
+        for match in found.finditer(text):
+            if match.end() < len(text) or open_ended(match[0]):
+                return torch.ones_like(self._breaks.goes_on)
+            banned = ~self._breaks.goes_on
+        return banned
+
+    def _completing(self, sentence: int, key: list[int], tokens: list[int]) -> list[int]:
+        """Those of `tokens` after which a phrase would stand at the end of the hypothesis `key`."""
+        found = self._patterns[sentence]
+        assert found is not None
+        texts = self._vocabulary.decode([[*key, token] for token in tokens])
+        return [
+            token
+            for token, text in zip(tokens, texts, strict=True)
+            if any(match.end() == len(text) for match in found.finditer(text))
+        ]
+
+    def _phrase_endings(self, sentence: int) -> tuple[Tensor, list[int]]:
+        """[V]: tokens of which nobody can tell what they end; and those that may be the last of a phrase."""
+        if sentence not in self._endings:
+            spared = self._spared[sentence]
+            unclear = self._breaks.unclear.clone()
+            unclear[list(spared)] = False
+            spelt = [WORD_MARK + normalise(phrase).replace(" ", WORD_MARK) for phrase in self._phrases[sentence]]
+            suffixes = {phrase[start:] for phrase in spelt for start in range(len(phrase))}
+            last = {token for token, piece in enumerate(self._vocabulary.pieces) if piece in suffixes}
+            self._endings[sentence] = unclear, sorted(last | spared)
+        return self._endings[sentence]
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """A demand with what finds it and what spells it."""
+
+    count: int
+    found: re.Pattern[str]
+    spellings: tuple[Spelling, ...]
+    shortest: int  # tokens of its shortest spelling
+    always_whole: bool  # whether it is there whatever follows it
+
+
+@dataclass(frozen=True)
+class _Standing:
+    """How far a hypothesis has come: for each demand, and for each of its spellings."""
+
+    closed: tuple[int, ...]  # times it is there for good
+    pending: tuple[bool, ...]  # whether it is there once more, if the next token ends the word
+    matched: tuple[tuple[int, ...], ...]  # tokens of each spelling that the hypothesis ends with
+
+
+Standings = dict[tuple[int, Tokens], _Standing]
+"""By sentence and hypothesis."""
+
+
+class Required:
+    """What is demanded of each sentence and what its hypotheses still lack.
+
+    `watch` is the first of a search's rules, `insist` a late one. A sentence's limit must leave room for its `needs`.
+    """
+
+    def __init__(
+        self,
+        wishes: Sequence[Wishes],
+        limits: Sequence[int],
+        begins: Sequence[int],
+        vocabulary: Vocabulary,
+        breaks: Breaks,
+    ) -> None:
+        """begins: tokens of each sentence's forced prefix."""
+        self._demands = [[_wanted(demand, wish.forbidden, vocabulary) for demand in wish.required] for wish in wishes]
+        self.limits, self._begins = limits, begins
+        rooms = [sum(wanted.count * wanted.shortest for wanted in each) for each in self._demands]
+        # Two more: for a word that a forbidden phrase makes longer, and the end token.
+        self.needs = [begin + room + 2 if room else 1 for begin, room in zip(begins, rooms, strict=True)]
+        """Tokens that each sentence has to have room for."""
+        self._vocabulary, self._breaks = vocabulary, breaks
+        spellings = [[spelt for wanted in each for spelt in wanted.spellings] for each in self._demands]
+        self.letters = [{token for spelt in each for token in spelt.tokens} for each in spellings]
+        """All tokens that spell something for each sentence."""
+        self._ends_word: list[bool] = breaks.ends_word.tolist()
+        self._standings: Standings = {}
+        self._insisted: Keys = set()  # hypotheses made to go on with what they lack
+        self.offers: list[tuple[int, int, int]] = []
+        """(row, hypothesis, token) of the latest step: what hypotheses could go on with towards what they lack."""
+        self._raw: Tensor | None = None
+
+    def steers(self, sentence: int) -> bool:
+        """Whether anything is demanded of the sentence."""
+        return bool(self._demands[sentence])
+
+    def watch(self, log_probabilities: Tensor, history: Integers, running: Integers) -> None:
+        """Looks at every hypothesis and keeps the log-probabilities of what it could go on with."""
+        rows = [row for row, sentence in enumerate(running.tolist()) if self._demands[sentence]]
+        hypotheses = history.shape[1]
+        tokens = [tuple(each) for row in rows for each in history[row, :, 1:].tolist()]
+        texts = self._vocabulary.decode(tokens)
+        known, self._standings, self.offers = self._standings, {}, []
+        for place, (text, key) in enumerate(zip(texts, tokens, strict=True)):
+            row, hypothesis = rows[place // hypotheses], place % hypotheses
+            sentence = int(running[row])
+            if (sentence, key) not in self._standings:
+                self._standings[sentence, key] = self._standing(sentence, text, key, known)
+            if len(key) >= self._begins[sentence]:
+                standing = self._standings[sentence, key]
+                self.offers += [(row, hypothesis, token) for token in self._offered(sentence, standing)]
+        self._raw = log_probabilities[self._places(log_probabilities)] if self.offers else None
+
+    def _places(self, tensor: Tensor) -> tuple[Tensor, ...]:
+        return tuple(torch.tensor(part, device=tensor.device) for part in zip(*self.offers, strict=True))
+
+    def insist(self, log_probabilities: Tensor, history: Integers, running: Integers) -> None:
+        """No end before all is there, and nothing that leaves too little room for the rest.
+
+        A hypothesis that would rather end goes on with what it lacks.
+        """
+        rows = [row for row, sentence in enumerate(running.tolist()) if self._demands[sentence]]
+        if not rows:
+            return
+        favourites = log_probabilities[rows].argmax(-1).tolist()
+        if self._raw is not None:
+            log_probabilities[self._places(log_probabilities)] = self._raw
+        offers: dict[tuple[int, int], list[int]] = {}
+        for row, hypothesis, token in self.offers:
+            offers.setdefault((row, hypothesis), []).append(token)
+        before, self._insisted = self._insisted, set()
+        for row, favoured in zip(rows, favourites, strict=True):
+            sentence = int(running[row])
+            for hypothesis, favourite in enumerate(favoured):
+                key = tuple(history[row, hypothesis, 1:].tolist())
+                if len(key) < self._begins[sentence]:
+                    continue
+                offered = offers.get((row, hypothesis), [])
+                wanted = self._insistence(sentence, key, offered, ends=favourite == EOS, before=before)
+                self._restrict(log_probabilities[row, hypothesis], sentence, key, wanted, offered)
+
+    def _insistence(self, sentence: int, key: Tokens, offered: list[int], *, ends: bool, before: Keys) -> list[int]:
+        """The tokens that the hypothesis must choose from, to have what it lacks; empty where it is free."""
+        standing = self._standings[sentence, key]
+        if not self._lacks(sentence, standing):
+            return []
+        begun = (
+            [
+                each.tokens[matched]
+                for wanted, spelt in zip(self._demands[sentence], standing.matched, strict=True)
+                for each, matched in zip(wanted.spellings, spelt, strict=True)
+                if 0 < matched < len(each.tokens) and each.tokens[matched] in offered
+            ]
+            if (sentence, key[:-1]) in before
+            else []
+        )
+        if begun or ends:
+            self._insisted.add((sentence, key))
+        return begun or (offered if ends else [])
+
+    def _restrict(self, row: Tensor, sentence: int, key: Tokens, wanted: list[int], offered: list[int]) -> None:
+        """row [V]: only `wanted` tokens, if there are any, and only what leaves room."""
+        standing = self._standings[sentence, key]
+        if self._lacks(sentence, standing):
+            row[EOS] = -torch.inf
+        room = self.limits[sentence] - len(key) - 2  # tokens after the next one, before the end token
+        broken = self._need(sentence, standing, closes=False)
+        if not wanted and broken <= room:
+            return
+        fitting = [token for token in offered if self.lacking(sentence, key, token) <= room]
+        kept = [token for token in wanted if token in fitting] or fitting
+        values = row[kept].clone()
+        if wanted or self._need(sentence, standing, closes=True) > room:
+            end = row[EOS].clone()
+            row.fill_(-torch.inf)
+            if not wanted:
+                row[EOS] = end  # -inf, unless nothing is lacking: then it may end
+        else:
+            row.masked_fill_(~self._breaks.ends_word.to(row.device), -torch.inf)
+        row[kept] = values
+
+    def _standing(self, sentence: int, text: str, key: Tokens, known: Standings) -> _Standing:
+        """Of the hypothesis `key`, whose text this is; `known`: of all of the step before."""
+        demands = self._demands[sentence]
+        if not key:
+            nothing = tuple(tuple(0 for _ in wanted.spellings) for wanted in demands)
+            return _Standing((0,) * len(demands), (False,) * len(demands), nothing)
+        parent, closes = known[sentence, key[:-1]], self._ends_word[key[-1]]
+        closed, pending, matched = [], [], []
+        for place, wanted in enumerate(demands):
+            ends = [match.end() == len(text) for match in wanted.found.finditer(text)]
+            seen = len(ends) - (bool(ends) and ends[-1] and not wanted.always_whole)
+            # Spaces and bytes at the end do not show in the text: what was whole before them still is.
+            closed.append(max(seen, parent.closed[place] + (parent.pending[place] and closes)))
+            pending.append(len(ends) > closed[-1])
+            befores = zip(wanted.spellings, parent.matched[place], strict=True)
+            matched.append(tuple(each.advance(before, key[-1]) for each, before in befores))
+        return _Standing(tuple(closed), tuple(pending), tuple(matched))
+
+    def _lacks(self, sentence: int, standing: _Standing) -> bool:
+        """Whether something would be missing if the hypothesis ended now."""
+        return any(
+            closed + pending < wanted.count
+            for wanted, closed, pending in zip(self._demands[sentence], standing.closed, standing.pending, strict=True)
+        )
+
+    def _offered(self, sentence: int, standing: _Standing) -> set[int]:
+        """Tokens that begin or go on with something that is lacking."""
+        found = set()
+        for wanted, closed, pending, matched in zip(
+            self._demands[sentence], standing.closed, standing.pending, standing.matched, strict=True
+        ):
+            if closed + pending < wanted.count:
+                for each, length in zip(wanted.spellings, matched, strict=True):
+                    found |= {each.tokens[0], each.tokens[length % len(each.tokens)]}
+        return found
+
+    def _need(self, sentence: int, standing: _Standing, *, closes: bool) -> int:
+        """Most tokens needed after one that begins nothing that is lacking, and ends the word before it if `closes`."""
+        return sum(
+            max(0, wanted.count - closed - (pending and closes)) * wanted.shortest
+            for wanted, closed, pending in zip(self._demands[sentence], standing.closed, standing.pending, strict=True)
+        )
+
+    def lacking(self, sentence: int, key: Tokens, token: int) -> int:
+        """Tokens that the hypothesis `key`, one of the latest step, needs after `token` until all is there."""
+        standing = self._standings[sentence, key]
+        closes = self._ends_word[token]
+        if token not in self.letters[sentence]:
+            return self._need(sentence, standing, closes=closes)
+        with_pending, without, begun = 0, 0, []
+        for wanted, closed, pending, matched in zip(
+            self._demands[sentence], standing.closed, standing.pending, standing.matched, strict=True
+        ):
+            after = [each.advance(length, token) for each, length in zip(wanted.spellings, matched, strict=True)]
+            complete = any(length == len(each.tokens) for each, length in zip(wanted.spellings, after, strict=True))
+            missing = max(0, wanted.count - closed - (pending and closes))
+            still = max(0, missing - complete)
+            without += (still if wanted.always_whole else missing) * wanted.shortest
+            with_pending += still * wanted.shortest
+            if still:
+                begun += [
+                    (len(each.tokens) - length - wanted.shortest, self._ends_word[each.tokens[length]])
+                    for each, length in zip(wanted.spellings, after, strict=True)
+                    if 0 < length < len(each.tokens)
+                ]
+        savings = [with_pending + more if whole else without + more for more, whole in begun]
+        return min([with_pending, *savings])
+
+
+def _wanted(demand: Demand, banned: Sequence[str], vocabulary: Vocabulary) -> _Wanted:
+    """The demand without those alternatives that would bring a banned phrase."""
+    alternatives = demand.alternatives
+    if banned:
+        bad = pattern(banned)
+        alternatives = tuple(phrase for phrase in alternatives if not bad.search(normalise(phrase)))
+    spellings = tuple(spelling(phrase, vocabulary) for phrase in alternatives)
+    return _Wanted(
+        demand.count,
+        pattern(alternatives),
+        spellings,
+        min(len(each.tokens) for each in spellings),
+        all(each.open_ended for each in spellings),
+    )
