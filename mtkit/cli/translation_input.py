@@ -59,6 +59,7 @@ class Lines:
 
 def parsed(text: str, where: str) -> "Line":
     """A JSON line. UserError, beginning with `where`, that names what is wrong with it."""
+    from mtkit.data.normalisation import nfc
     from mtkit.decoding.parts import Line
     from mtkit.decoding.phrases import Demand, Wishes
 
@@ -84,7 +85,7 @@ def parsed(text: str, where: str) -> "Line":
     if not all(isinstance(phrase, str) for phrase in forbidden):
         raise UserError(f'{where}: "forbidden" is {_told(fields, "forbidden")}: give a list of phrases')
     wishes = Wishes(prefix, tuple(required), tuple(forbidden))
-    wishes.check(where)
+    wishes.check(where, nfc)  # what the vocabulary leaves of it is looked at later
     return Line(source, wishes, {name: value for name, value in fields.items() if name != "source"})
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from mtkit.data.vocabulary import WORD_MARK
+from mtkit.data.normalisation import WORD_MARK
 
 Pairs = tuple[tuple[int, int], ...]
 """(source word, target word), by target word."""

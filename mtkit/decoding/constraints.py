@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from mtkit.data.vocabulary import EOS, WORD_MARK, Vocabulary, normalise
+from mtkit.data.normalisation import WORD_MARK
+from mtkit.data.vocabulary import EOS, Vocabulary
 from mtkit.decoding.candidates import Integers
 from mtkit.decoding.phrases import Breaks, Demand, Spelling, Wishes, open_ended, pattern, spelling
 
@@ -36,7 +37,7 @@ class Forbidden:
     ) -> None:
         """wishes, limits: by sentence. Where something is required too, the end of a hypothesis must be free for it."""
         self._phrases = [wish.forbidden for wish in wishes]
-        self._patterns = [pattern(phrases) if phrases else None for phrases in self._phrases]
+        self._patterns = [pattern(phrases, vocabulary.normalise) if phrases else None for phrases in self._phrases]
         tails = required.needs if required else [1] * len(limits)
         self._late = [limit - tail for limit, tail in zip(limits, tails, strict=True)]
         """From this token on, by sentence, no phrase may even stand at the end of a hypothesis."""
@@ -89,7 +90,9 @@ class Forbidden:
             spared = self._spared[sentence]
             unclear = self._breaks.unclear.clone()
             unclear[list(spared)] = False
-            spelt = [WORD_MARK + normalise(phrase).replace(" ", WORD_MARK) for phrase in self._phrases[sentence]]
+            spelt = [
+                WORD_MARK + self._vocabulary.normalise(phrase).replace(" ", WORD_MARK) for phrase in self._phrases[sentence]
+            ]
             suffixes = {phrase[start:] for phrase in spelt for start in range(len(phrase))}
             last = {token for token, piece in enumerate(self._vocabulary.pieces) if piece in suffixes}
             self._endings[sentence] = unclear, sorted(last | spared)
@@ -314,12 +317,12 @@ def _wanted(demand: Demand, banned: Sequence[str], vocabulary: Vocabulary) -> _W
     """The demand without those alternatives that would bring a banned phrase."""
     alternatives = demand.alternatives
     if banned:
-        bad = pattern(banned)
-        alternatives = tuple(phrase for phrase in alternatives if not bad.search(normalise(phrase)))
+        bad = pattern(banned, vocabulary.normalise)
+        alternatives = tuple(phrase for phrase in alternatives if not bad.search(vocabulary.normalise(phrase)))
     spellings = tuple(spelling(phrase, vocabulary) for phrase in alternatives)
     return _Wanted(
         demand.count,
-        pattern(alternatives),
+        pattern(alternatives, vocabulary.normalise),
         spellings,
         min(len(each.tokens) for each in spellings),
         all(each.open_ended for each in spellings),

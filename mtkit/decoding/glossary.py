@@ -11,8 +11,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from mtkit.data.vocabulary import normalise
-from mtkit.decoding.phrases import SPACELESS, Demand, whole_words
+from mtkit.decoding.phrases import SPACELESS, Demand, Normalise, whole_words
 from mtkit.support.errors import UserError
 from mtkit.support.lines import read_lines
 
@@ -29,7 +28,7 @@ class Glossary:
             self._by_first_word.setdefault(_first_word(term), []).append(term)
 
     @classmethod
-    def load(cls, path: str | Path) -> "Glossary":
+    def load(cls, path: str | Path, normalise: Normalise) -> "Glossary":
         """Reads a file. Blank lines and lines that begin with # are passed over. UserError names file and line."""
         terms: dict[str, tuple[str, ...]] = {}
         for number, line in enumerate(read_lines(path), 1):

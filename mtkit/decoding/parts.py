@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mtkit.config import schema
-from mtkit.data.vocabulary import Vocabulary, normalise
+from mtkit.data.vocabulary import Vocabulary
 from mtkit.decoding.glossary import Glossary
 from mtkit.decoding.phrases import NO_WISHES, Demand, Wishes
 from mtkit.decoding.splitting import split_tokens
@@ -57,7 +57,7 @@ class Cutter:
         self._longest, self._limit_name = config.max_source_tokens, "decoding.max_source_tokens"
         if longest is not None and longest < self._longest:
             self._longest, self._limit_name = longest, "the model's learned positions,"
-        self._glossary = Glossary.load(config.glossary) if config.glossary else None
+        self._glossary = Glossary.load(config.glossary, vocabulary.normalise) if config.glossary else None
         self._split = _sentence_splitter(source_language) if config.split_sentences else None
 
     def cut(self, lines: Sequence[Line], first: int) -> list[Cut]:
@@ -71,7 +71,7 @@ class Cutter:
 
     def _sentences(self, line: str) -> list[tuple[str, str]]:
         """The sentences of a line, each with the spacing before it."""
-        if self._split is None:
+        if self._split is None or not self._vocabulary.normalise(line):
             return [("", line)]
         found: list[tuple[str, str]] = []
         spacing = ""
@@ -85,7 +85,7 @@ class Cutter:
         return found
 
     def _cut(self, line: Line, sentences: list[tuple[str, list[int]]], number: int) -> Cut:
-        line.wishes.check(f"line {number}")
+        line.wishes.check(f"line {number}", self._vocabulary.normalise)
         parts: list[Part] = []
         warnings: list[str] = []
         total = sum(len(tokens) for _, tokens in sentences)
@@ -125,7 +125,7 @@ class Cutter:
             if self._glossary is not None:
                 required += self._glossary.demands(texts[place])
             own = Wishes(wishes.prefix if place == 0 else "", required, wishes.forbidden)
-            own.check(f"line {number}")
+            own.check(f"line {number}", self._vocabulary.normalise)
             found.append(replace(part, wishes=own))
         return found
 
@@ -138,6 +138,4 @@ def _sentence_splitter(language: str) -> Any:
         raise UserError(
             "decoding.split_sentences needs the package sentencex: install it with pip install 'mtkit[sentences]'"
         ) from None
-    return lambda text: (
-        list(sentencex.segment(language.partition("-")[0].partition("_")[0], text)) if normalise(text) else []
-    )
+    return lambda text: list(sentencex.segment(language.partition("-")[0].partition("_")[0], text))

@@ -9,14 +9,18 @@ spaces between words it is there wherever it stands.
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
-from mtkit.data.vocabulary import EOS, FIRST_BYTE, UNK, WORD_MARK, Vocabulary, normalise
+from mtkit.data.normalisation import WORD_MARK
+from mtkit.data.vocabulary import EOS, UNK, Vocabulary
 from mtkit.support.errors import UserError
+
+Normalise = Callable[[str], str]
+"""What a vocabulary makes of text before it numbers it."""
 
 SPACELESS = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 """Thai, Lao, Burmese, Khmer, Japanese and Chinese letters."""
@@ -38,7 +42,7 @@ class Wishes:
     required: tuple[Demand, ...] = ()
     forbidden: tuple[str, ...] = ()  # phrases
 
-    def check(self, where: str) -> None:
+    def check(self, where: str, normalise: Normalise) -> None:
         """UserError that begins with `where` for a phrase without text, or one that is both required and forbidden."""
         phrases = [phrase for demand in self.required for phrase in demand.alternatives]
         if any(not demand.alternatives for demand in self.required):
@@ -47,7 +51,7 @@ class Wishes:
             raise UserError(f"{where}: a required or forbidden phrase is blank: give it text or leave it out")
         if not self.forbidden:
             return
-        banned = pattern(self.forbidden)
+        banned = pattern(self.forbidden, normalise)
         for alternatives in [demand.alternatives for demand in self.required] + [(self.prefix,)]:
             found = [banned.search(normalise(phrase)) for phrase in alternatives]
             if all(found):
@@ -59,7 +63,7 @@ class Wishes:
 NO_WISHES = Wishes()
 
 
-def pattern(phrases: Sequence[str]) -> re.Pattern[str]:
+def pattern(phrases: Sequence[str], normalise: Normalise) -> re.Pattern[str]:
     """Finds any of `phrases` as whole words in normalised text, the longest where several begin."""
     return re.compile("|".join(whole_words(normalise(phrase)) for phrase in sorted(phrases, key=len, reverse=True)))
 
@@ -105,17 +109,19 @@ class Spelling:
 
 def spelling(phrase: str, vocabulary: Vocabulary) -> Spelling:
     """The tokens of the phrase as the vocabulary writes it at the start of a word."""
-    (tokens,) = vocabulary.encode([phrase])
-    if SPACELESS.match(normalise(phrase)[0]) and vocabulary.pieces[tokens[0]] == WORD_MARK and len(tokens) > 1:
+    (tokens,), normalised = vocabulary.encode([phrase]), vocabulary.normalise(phrase)
+    if SPACELESS.match(normalised[0]) and vocabulary.pieces[tokens[0]] == WORD_MARK and len(tokens) > 1:
         tokens = tokens[1:]  # no space before it, where there never is one
-    return Spelling(tuple(tokens), open_ended(normalise(phrase)))
+    return Spelling(tuple(tokens), open_ended(normalised))
 
 
 class Breaks:
     """For every token of a vocabulary: what it does to a word that ends just before it. [V] each."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        kinds = [_kind(token, piece) for token, piece in enumerate(vocabulary.pieces)]
+        first = vocabulary.first_byte
+        bytes_ = range(first, first + 256) if first is not None else range(0)
+        kinds = ["byte" if token in bytes_ else _kind(token, piece) for token, piece in enumerate(vocabulary.pieces)]
         self.ends_word: Tensor = torch.tensor([kind == "ends" for kind in kinds])
         """After this token the word is a whole one."""
         self.goes_on: Tensor = torch.tensor([kind == "goes on" for kind in kinds])
@@ -135,8 +141,6 @@ def _kind(token: int, piece: str) -> str:
         return "ends"
     if token <= UNK:
         return "control"
-    if FIRST_BYTE <= token < FIRST_BYTE + 256:
-        return "byte"  # nobody can tell what it will be part of
     first = piece[0]
     if first == WORD_MARK:
         return "ends"

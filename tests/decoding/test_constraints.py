@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mtkit.config import schema
+from mtkit.data.normalisation import nfc
 from mtkit.data.vocabularies import Vocabularies
 from mtkit.data.vocabulary import Vocabulary
 from mtkit.decoding.own_engine import OwnEngine
@@ -61,7 +62,7 @@ def faults(translation: Translation, wishes: Wishes) -> list[str]:
     """Which wishes the translation does not meet, by its text alone."""
     text, found = translation.text, []
     for demand in wishes.required:
-        if len(pattern(demand.alternatives).findall(text)) < demand.count:
+        if len(pattern(demand.alternatives, nfc).findall(text)) < demand.count:
             found.append(f"{demand} not in {text!r}")
     for phrase in wishes.forbidden:
         if re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", text):
@@ -124,10 +125,10 @@ def test_what_comes_by_itself_is_not_asked_for_twice(make: Make, lines: Callable
 
 
 def test_a_forbidden_phrase_may_be_part_of_a_longer_word(make: Make, vocabulary: Vocabulary) -> None:
-    assert pattern(["Haus"]).search("ein Haus.")
-    assert not pattern(["Haus"]).search("Haushalt Rathaus Haus_1 Haus2")
-    assert pattern(["ein Haus", "Haus"]).search("mein Haus")
-    assert pattern(["房子"]).search("这房子很大")
+    assert pattern(["Haus"], nfc).search("ein Haus.")
+    assert not pattern(["Haus"], nfc).search("Haushalt Rathaus Haus_1 Haus2")
+    assert pattern(["ein Haus", "Haus"], nfc).search("mein Haus")
+    assert pattern(["房子"], nfc).search("这房子很大")
 
 
 def test_the_score_is_that_of_forced_decoding(make: Make, vocabulary: Vocabulary, random_model: Models) -> None:

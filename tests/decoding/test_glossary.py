@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from mtkit.data.normalisation import nfc
 from mtkit.decoding.glossary import Glossary
 from mtkit.decoding.phrases import Demand
 from mtkit.support.errors import UserError
@@ -42,7 +43,7 @@ def test_terms_in_a_text(text: str, found: dict[str, int]) -> None:
 def test_a_file(tmp_path: Path) -> None:
     path = tmp_path / "terms.tsv"
     path.write_bytes("\ufeff# ours\ncat\tKatze\tKater\r\n\n old  house\taltes Haus\ncat\tKatze\tKater\n".encode())
-    glossary = Glossary.load(path)
+    glossary = Glossary.load(path, nfc)
     assert glossary.demands("the cat") == (Demand(("Katze", "Kater"), 1),)
     assert glossary.demands("Old house") == (Demand(("altes Haus",), 1),)
 
@@ -62,9 +63,9 @@ def test_what_is_wrong_with_a_file(tmp_path: Path, raw: bytes, told: str) -> Non
     path = tmp_path / "terms.tsv"
     path.write_bytes(raw)
     with pytest.raises(UserError, match=told):
-        Glossary.load(path)
+        Glossary.load(path, nfc)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no such file"):
-        Glossary.load(tmp_path / "none.tsv")
+        Glossary.load(tmp_path / "none.tsv", nfc)
