@@ -35,4 +35,4 @@ def test_parts_of_a_word_count_together() -> None:
 
 
 def test_the_layer() -> None:
-    assert [aligning_layer(layers) for layers in (1, 2, 3, 4, 6, 12)] == [0, 0, 1, 1, 2, 5]
+    assert [aligning_layer(layers) for layers in (1, 2, 3, 4, 6, 12)] == [0, 0, 1, 2, 4, 10]
