@@ -10,6 +10,9 @@ from mtkit.decoding.translator import LARGEST_ROWS
 from mtkit.inspection.activations import BYTES, FLOAT, Shape, count_activations
 from mtkit.model.parameters import Parameters
 
+COPIES = {"float32": 0, "bfloat16": 2, "int8": 1}
+"""Bytes of the copy that decoding makes of a linear map's weight; with int8 all else stays float32."""
+
 
 @dataclass(frozen=True)
 class TrainingMemory:
@@ -53,11 +56,11 @@ def training_memory(config: Config, parameters: Parameters, target_pieces: int, 
 def decoding_memory(config: Config, parameters: Parameters, target_pieces: int, tokens: int) -> DecodingMemory:
     """For batches of sentences of `tokens` source tokens, control token included."""
     model, decoding = config.model, config.decoding
-    width = BYTES[decoding.precision]
+    width = BYTES.get(decoding.precision, FLOAT)
     sentences = max(1, min(decoding.batch_tokens // tokens, LARGEST_ROWS // decoding.beam_size))
     rows = sentences * decoding.beam_size
     longest = int(decoding.max_length_factor * (tokens - 1)) + decoding.max_length_constant
     keys_and_values = model.decoder_layers * model.groups * (model.key_width + model.value_width) * width
     cache = keys_and_values * (rows * longest + sentences * tokens) + sentences * tokens * model.d_model * FLOAT
-    copies = 0 if width == FLOAT else width * parameters.linear
+    copies = COPIES[decoding.precision] * parameters.linear
     return DecodingMemory(parameters.total * FLOAT + copies, cache, 2 * rows * target_pieces * FLOAT)

@@ -227,7 +227,7 @@ NUMBERS = [
 @pytest.mark.parametrize("entry", NUMBERS, ids=lambda entry: ".".join(entry.path))
 def test_no_number_is_too_large_for_it(entry: Entry) -> None:
     option, largest = ".".join(entry.path), re.search(r"at most (\d+)", entry.allowed)
-    needs_files = entry.path[0] == "data"
+    needs_more = entry.path[0] == "data" or entry.path[1:] in {("temperature",), ("top_k",), ("top_p",)}
     taken = 0
     for value in (largest[1] if largest else LARGEST, 0.999, 2, 10 * LARGEST, 10**40, 1e300):
         try:
@@ -236,4 +236,4 @@ def test_no_number_is_too_large_for_it(entry: Entry) -> None:
             continue
         json.dumps(described(option, config, 10_000).to_json(), allow_nan=False)
         taken += 1
-    assert taken or needs_files
+    assert taken or needs_more
