@@ -170,7 +170,7 @@ model:
         ("trainin: {}", "trainin: unknown option (did you mean 'training'?)"),
         ("warmup: 3", "warmup: unknown option ('warmup' belongs under training.schedule)"),
         ("interval: 3", "interval: unknown option ('interval' belongs under training.validation or training.checkpoints)"),
-        ("vocabulary: {12: x}", "vocabulary.12: unknown option; known here: shared, size, soft_limit, character_coverage"),
+        ("vocabulary: {12: x}", "vocabulary.12: unknown option; known here: shared, reuse, kind, size, "),
         ("model: {norm_placement: bost}", "model.norm_placement: must be one of post, pre, sandwich, found 'bost' (did you"),
         ("decoding: {precision: float23}", "decoding.precision: must be one of float32, bfloat16, found 'float23' (did you"),
         ("training: {updates: 2.5}", "training.updates: must be a whole number of at least 1, found 2.5"),
