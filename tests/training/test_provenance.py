@@ -37,7 +37,8 @@ def test_it_tells_where_the_run_comes_from(toy_data: "object", monkeypatch: pyte
 def test_weights_and_tags_of_corpora_are_part_of_the_training_text(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text("a b\tA\nc d\tC\n")
     fingerprints = []
-    for number, options in enumerate(({}, {"weight": 2.0}, {"weight": 3.0}, {"tag": "<bt>"})):
+    choices: tuple[dict[str, object], ...] = ({}, {"weight": 2.0}, {"weight": 3.0}, {"tag": "<bt>"})
+    for number, options in enumerate(choices):
         more = [{"tsv": str(tmp_path / "a.tsv"), **options}]
         train = {"tsv": str(tmp_path / "a.tsv"), "more": more}
         data = {"train": train, "validation": {"tsv": str(tmp_path / "a.tsv")}}
