@@ -58,6 +58,7 @@ class Metrics:
 
     training: tuple[TrainingFigures, ...] = ()
     validations: tuple[ValidationFigures, ...] = ()
+    ended: str = ""  # why the training was over before its last update; '' if it was not
     unreadable: int = 0  # lines that are no record, but for a last one that was not written to its end
 
 
@@ -74,9 +75,7 @@ def read_metrics(path: Path) -> Metrics:
         records.append(last)
     training: dict[int, TrainingFigures] = {}
     validations: dict[int, ValidationFigures] = {}
-    for record in records:
-        if record is None:
-            continue
+    for record in filter(None, records):
         update = record["update"]
         if "validation_loss" in record:
             validations[update] = _validation(update, record)
@@ -85,6 +84,7 @@ def read_metrics(path: Path) -> Metrics:
     return Metrics(
         training=tuple(training[update] for update in sorted(training)),
         validations=tuple(validations[update] for update in sorted(validations)),
+        ended=str((records[-1] or {}).get("ended", "")) if records else "",
         unreadable=records.count(None),
     )
 

@@ -6,10 +6,13 @@ import click
 
 from mtkit.cli.options import debug_option, set_option
 
+SLOWEST = 0.001
+"""Target tokens a second: with fewer, hours are no longer numbers."""
+
 
 def _check_rate(context: click.Context, parameter: click.Parameter, value: float) -> float:
-    if not (math.isfinite(value) and value > 0):
-        raise click.BadParameter(f"{value:g} is not a number of target tokens a second above 0.")
+    if not (math.isfinite(value) and value >= SLOWEST):
+        raise click.BadParameter(f"{value:g} is not a number of target tokens a second of at least {SLOWEST}.")
     return value
 
 

@@ -92,12 +92,13 @@ def _share(
     """This process's share of the training."""
     from mtkit.support.device import resolve
     from mtkit.support.distributed import processes
+    from mtkit.training.probing import with_micro_batches
     from mtkit.training.trainer import Trainer
 
     with processes(place.type) as group:
         if place.type == "cuda" and group.count > 1:
             place = resolve(f"cuda:{group.local_rank}")
-        trainer = Trainer(settings, data, place, group)
+        trainer = Trainer(with_micro_batches(settings, data, place, group, run), data, place, group)
         if init_from is not None:  # a checkpoint to resume from replaces these weights
             trainer.start_from(Path(init_from))
         restarted = group.any(goes_on(), place)

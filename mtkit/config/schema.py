@@ -8,7 +8,10 @@ states only differences. Adding a variant of a part is one word in a `Literal` h
 import re
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+
+LARGEST = 10**12
+"""What no number of any option exceeds: beyond, arithmetic with it overflows somewhere."""
 
 
 def is_piece(name: str) -> bool:
@@ -21,6 +24,15 @@ class Section(BaseModel):
     """One section of a config file: frozen, no unknown keys, no silent conversion of types."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    @field_validator("*")
+    @classmethod
+    def _within_reach(cls, value: object) -> object:
+        if isinstance(value, int | float) and abs(value) > LARGEST:
+            raise ValueError(f"must be at most {LARGEST}, found {value}")
+        if any(isinstance(text, str) and "\0" in text for text in (value if isinstance(value, tuple) else (value,))):
+            raise ValueError("must not hold the character NUL: no file, language or test set has it in its name")
+        return value
 
 
 def _as_tuple(value: object) -> object:
@@ -37,10 +49,14 @@ def _language_code(value: str) -> str:
     return value
 
 
+def _auto_as_zero(value: object) -> object:
+    return 0 if value == "auto" else value
+
+
 Language = Annotated[str, AfterValidator(_language_code)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
 Share = Annotated[float, Field(ge=0.0, lt=1.0)]
-Count = Annotated[int, Field(ge=1)]
+Few = Annotated[int, Field(ge=1, le=10_000)]
 
 
 def _sections(value: object) -> object:
@@ -229,18 +245,18 @@ class Vocabulary(Section):
 class Model(Section):
     """The Transformer. The defaults are the paper's base model; names are the paper's."""
 
-    d_model: int = Field(512, ge=2, description="width of embeddings and of every layer's output")
-    d_ff: int = Field(2048, ge=1, description="inner width of the feed-forward sublayers; of each expert")
-    heads: int = Field(8, ge=1, description="attention heads")
-    d_k: int = Field(0, ge=0, description="width of a head's queries and keys; 0 = d_model / heads")
-    d_v: int = Field(0, ge=0, description="width of a head's values; 0 = d_model / heads")
+    d_model: int = Field(512, ge=2, le=1_000_000, description="width of embeddings and of every layer's output")
+    d_ff: int = Field(2048, ge=1, le=1_000_000, description="inner width of the feed-forward sublayers; of each expert")
+    heads: Few = Field(8, description="attention heads")
+    d_k: int = Field(0, ge=0, le=1_000_000, description="width of a head's queries and keys; 0 = d_model / heads")
+    d_v: int = Field(0, ge=0, le=1_000_000, description="width of a head's values; 0 = d_model / heads")
     key_value_heads: int = Field(
         0,
         ge=0,
         description="heads of keys and values, each shared by a group of query heads (Ainslie et al. 2023); 0 = heads",
     )
-    encoder_layers: int = Field(6, ge=1, description="layers of the encoder")
-    decoder_layers: int = Field(6, ge=1, description="layers of the decoder")
+    encoder_layers: Few = Field(6, description="layers of the encoder")
+    decoder_layers: Few = Field(6, description="layers of the decoder")
     dropout: Share = Field(0.1, description="share dropped from each sublayer's output and from the embedded input")
     attention_dropout: Share = Field(0.0, description="share of attention weights dropped (0 in the paper's code)")
     feedforward_dropout: Share = Field(0.0, description="share of inner feed-forward units dropped (0 in the paper's code)")
@@ -252,7 +268,10 @@ class Model(Section):
         "(Press et al. 2022); relative = a learned bias a distance and head (Raffel et al. 2020)",
     )
     learned_positions: int = Field(
-        1024, ge=2, description="tokens of the longest sentence, control token included, that learned positions are for"
+        1024,
+        ge=2,
+        le=1_000_000,
+        description="tokens of the longest sentence, control token included, that learned positions are for",
     )
     norm: Literal["layer", "rms"] = Field(
         "layer", description="normalisation: layer = LayerNorm, rms = RMSNorm (Zhang and Sennrich 2019)"
@@ -268,8 +287,8 @@ class Model(Section):
         "(swish(xW) * xV)W2 (Shazeer 2020), as large as the others with 2/3 of their d_ff; experts = several relu "
         "sublayers, of which a router chooses a few for each token",
     )
-    experts: int = Field(8, ge=1, description="sublayers that a router chooses from, for feedforward: experts")
-    experts_per_token: int = Field(2, ge=1, description="experts that each token goes through")
+    experts: Few = Field(8, description="sublayers that a router chooses from, for feedforward: experts")
+    experts_per_token: Few = Field(2, description="experts that each token goes through")
     balance: float = Field(
         0.01,
         ge=0.0,
@@ -390,8 +409,11 @@ class Training(Section):
         ge=1,
         description="tokens of an update on each side, padding included: source at most, and target at most",
     )
-    micro_batch_tokens: int = Field(
-        3125, ge=1, description="tokens of one forward pass on each side, padding included; an update adds up several"
+    micro_batch_tokens: Annotated[int, BeforeValidator(_auto_as_zero)] = Field(
+        3125,
+        ge=0,
+        description="tokens of one forward pass on each side, padding included; an update adds up several; auto (or 0) = "
+        "the most that fit into the memory of the GPU, found at the start and kept in the run's config",
     )
     label_smoothing: Share = Field(0.1, description="share of probability spread evenly over the vocabulary")
     bpe_dropout: Share = Field(
@@ -418,8 +440,11 @@ class Training(Section):
         description="compute each layer again for its gradient instead of keeping what is in it: a third more work, much "
         "less memory, the same numbers",
     )
-    threads: int = Field(0, ge=0, description="CPU threads of a process; 0 = leave it to torch")
+    threads: int = Field(0, ge=0, le=1024, description="CPU threads of a process; 0 = leave it to torch")
     log_interval: int = Field(100, ge=1, description="updates between progress lines")
+    tensorboard: bool = Field(
+        False, description="also write the figures for TensorBoard, into RUN/tensorboard (needs the extra tensorboard)"
+    )
     optimizer: Optimizer = Field(Optimizer(), description="how gradients become steps")
     schedule: Schedule = Field(Schedule(), description="how large the steps are")
     validation: Validation = Field(Validation(), description="watching the training")

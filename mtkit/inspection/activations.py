@@ -1,7 +1,8 @@
 """How much memory the backward pass of one micro-batch needs: what its forward pass leaves behind, in bytes.
 
 Each tensor that torch's automatic differentiation keeps is counted once, as torch's kernels on a CPU keep it; those of a GPU
-keep about as much (a dropout mask takes one byte a number there, and more kinds of attention go without their weights).
+keep about as much (a dropout mask takes one byte a number there, and more kinds of attention go without their weights; a CPU
+keeps those of all in 16 bits).
 Weights are not among it, save the copies that 16-bit arithmetic makes of them. What an operation needs only while it runs
 comes on top. Comes in: the section `model`, a batch's shape, the arithmetic. Knows nothing of devices.
 
@@ -11,7 +12,8 @@ Names: D = d_model, F = d_ff, H heads of queries and G of keys and values, J = d
 from dataclasses import dataclass
 
 from mtkit.config import schema
-from mtkit.inspection.parameters import Parameters
+from mtkit.model.parameters import Parameters
+from mtkit.model.positions import POSITIONS, Positions
 
 FLOAT = 4
 """Bytes of a number in float32, which sums, norms and softmax are kept in."""
@@ -65,10 +67,11 @@ def _loss(config: schema.Model, tokens: int, pieces: int, width: int, *, two_pas
 def _encoder(config: schema.Model, shape: Shape, width: int, again: bool) -> int:
     """Of one sentence; with the encoder's output, which every decoder layer takes in."""
     layers, tokens = config.encoder_layers, shape.source
-    layer = _self_attention(config, tokens, width, fused=_is_fused(config) and config.positions != "relative")
+    learns = _is_biased(config) and _learns_positions(config)
+    layer = _self_attention(config, tokens, width, fused=_is_fused(config) and not learns)
     layer += tokens * (_residual(config, width) + _feed_forward(config, width))
     whole = _stack(config, layers, layer, tokens, again) + tokens * _ends(config)
-    if config.positions == "alibi" and _is_fused(config):  # one bias for all layers, converted for each in 16 bits
+    if _is_biased(config) and not learns and _is_fused(config):  # one bias for all layers, converted for each in 16 bits
         whole += config.heads * tokens**2 * width * (1 if width == FLOAT else layers)
     return whole + tokens * config.d_model * width * (1 if width == FLOAT else config.decoder_layers)
 
@@ -76,8 +79,7 @@ def _encoder(config: schema.Model, shape: Shape, width: int, again: bool) -> int
 def _decoder(config: schema.Model, shape: Shape, width: int, again: bool) -> int:
     """Of one sentence."""
     tokens = shape.target
-    biased = config.positions in ("alibi", "relative")
-    layer = _self_attention(config, tokens, width, fused=_is_fused(config) and not biased)
+    layer = _self_attention(config, tokens, width, fused=_is_fused(config) and not _is_biased(config))
     layer += _attention(config, tokens, shape.source, width, fused=_is_fused(config))
     layer += tokens * (2 * _residual(config, width) + _feed_forward(config, width))
     return _stack(config, config.decoder_layers, layer, tokens, again) + tokens * _ends(config)
@@ -107,6 +109,16 @@ def _residual(config: schema.Model, width: int) -> int:
     return norms + (config.d_model * dropped if config.dropout else 0)
 
 
+def _is_biased(config: schema.Model) -> bool:
+    """Whether the scheme of positions adds to the scores of self-attention."""
+    return POSITIONS[config.positions].bias is not Positions.bias
+
+
+def _learns_positions(config: schema.Model) -> bool:
+    """Whether the scheme of positions has weights."""
+    return any(True for _ in POSITIONS[config.positions](config, causal=False).parameters())
+
+
 def _is_fused(config: schema.Model) -> bool:
     """Whether torch's kernel for attention does without its weights; a learned bias or one for each query rules it out."""
     return config.key_width == config.value_width and not config.attention_dropout
@@ -115,7 +127,7 @@ def _is_fused(config: schema.Model) -> bool:
 def _self_attention(config: schema.Model, tokens: int, width: int, *, fused: bool) -> int:
     """Of one sentence. The kernel keeps rotated queries and keys beside the ones before, and its output in another order."""
     rotated = 0
-    if fused and config.positions == "rotary":
+    if fused and POSITIONS[config.positions].rotation is not Positions.rotation:
         rotated = config.heads * (config.key_width + config.value_width) + config.groups * config.key_width
     return _attention(config, tokens, tokens, width, fused=fused) + tokens * rotated * width
 

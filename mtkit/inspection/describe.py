@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 
 from mtkit.config.schema import Config
 from mtkit.inspection.memory import DecodingMemory, TrainingMemory, decoding_memory, training_memory
-from mtkit.inspection.operations import TRAINING, Operations, count_operations, total
 from mtkit.inspection.paper import Row, paper_row
-from mtkit.inspection.parameters import Parameters, count_parameters
+from mtkit.model.operations import TRAINING, Operations, count_operations, total
+from mtkit.model.parameters import Parameters, count_parameters
 
 SENTENCE = 30
 """Tokens of a sentence on each side, control token included, that operations and memory are told for. The training text of
@@ -44,14 +44,19 @@ class Description:
         return 2 if self.config.training.rdrop else 1
 
     @property
+    def micro_batch_tokens(self) -> int:
+        """On each side, padding included; where only the device will decide, those of a whole update."""
+        return self.config.training.micro_batch_tokens or self.config.training.update_tokens
+
+    @property
     def micro_batches(self) -> int:
         """Of an update."""
-        return self.config.training.update_tokens // self.config.training.micro_batch_tokens
+        return self.config.training.update_tokens // self.micro_batch_tokens
 
     @property
     def update_tokens(self) -> int:
         """Of an update on each side, padding included: so many at most."""
-        return self.micro_batches * self.config.training.micro_batch_tokens
+        return self.micro_batches * self.micro_batch_tokens
 
     @property
     def training_tokens(self) -> int:
@@ -116,7 +121,8 @@ class Description:
 def describe(name: str, config: Config, rate: float) -> Description:
     """The config `name` in figures, trained at `rate` target tokens a second. Its vocabulary is taken at its full size."""
     source_pieces = target_pieces = config.vocabulary.size
-    sentence = min(SENTENCE, config.cleaning.max_tokens + 1, config.training.micro_batch_tokens)
+    largest = config.training.micro_batch_tokens or config.training.update_tokens
+    sentence = min(SENTENCE, config.cleaning.max_tokens + 1, largest)
     parameters = count_parameters(config.model, source_pieces, target_pieces)
     return Description(
         name,

@@ -7,11 +7,14 @@ from itertools import groupby
 
 from mtkit.config import schema
 from mtkit.inspection.describe import Description
-from mtkit.inspection.operations import TRAINING
-from mtkit.inspection.parameters import PARTS
+from mtkit.model.operations import TRAINING
+from mtkit.model.parameters import PARTS
 
 WIDTH = 125
-"""Columns of a line at most."""
+"""Columns of a line at most, but where figures are absurdly long."""
+
+SHORTEST = 12
+"""Columns that a name has at least."""
 
 GAP = "  "
 
@@ -46,7 +49,7 @@ _SIZES = ("d_model", "d_ff", "heads", "encoder_layers", "decoder_layers")
 _LEGEND = """\
 M weights       millions; shared ones once, embeddings with the output layer, the total with norms and positions
 paper           what Table 3 of "Attention Is All You Need" says of this model: millions of weights, BLEU on newstest2013
-MFLOP a token   millions, of a forward pass in sentences of {sentence} tokens; with the backward pass {times} times as many
+MFLOP a token   millions, of a forward pass in sentences of {sentence}; with the backward pass {times} times as many
 tokens          of an update on each side, at most
 GB              training with a micro-batch, decoding a batch to the longest; in passing, operations need some more
 training        operations and hours of all updates, at {rate} target tokens/s"""
@@ -57,14 +60,15 @@ def table(descriptions: Sequence[Description]) -> str:
     titles = [column.title for column in _COLUMNS]
     grid = [titles, *([column.cell(found) for column in _COLUMNS] for found in descriptions)]
     widths = [max(map(len, cells)) for cells in zip(*grid, strict=True)]
-    room = WIDTH - sum(len(GAP) + width for width in widths)
+    room = max(SHORTEST, WIDTH - sum(len(GAP) + width for width in widths))
     names = ["config", *(_shortened(found.name.removesuffix(".yaml"), room) for found in descriptions)]
     left = max(map(len, names))
     lines = [f"{' ' * left}{_groups(widths)}"]
     for name, cells in zip(names, grid, strict=True):
         numbers = "".join(GAP + cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
         lines.append(f"{name.ljust(left)}{numbers}".rstrip())
-    sentence, rate = max(found.sentence for found in descriptions), _plain(descriptions[0].rate)
+    lengths, rate = {found.sentence for found in descriptions}, _plain(descriptions[0].rate)
+    sentence = f"{max(lengths)} tokens{'' if len(lengths) == 1 else ' or as many as the config allows'}"
     return "\n".join([*lines, "", _LEGEND.format(sentence=sentence, times=TRAINING, rate=rate)])
 
 
@@ -133,7 +137,8 @@ def _work(found: Description) -> str:
     told = {
         "sentences": [f"of {found.sentence} tokens on each side: what operations and memory are told for"],
         "update": [
-            f"at most {found.update_tokens:,} tokens on each side: {found.micro_batches} x {config.micro_batch_tokens:,}"
+            f"at most {found.update_tokens:,} tokens on each side: {found.micro_batches} x {found.micro_batch_tokens:,}"
+            f"{'' if config.micro_batch_tokens else ' (auto: in as many parts as the device asks for)'}"
             f"{', each passed through the model twice (R-Drop)' if found.passes > 1 else ''}"
         ],
         "training": [

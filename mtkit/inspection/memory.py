@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mtkit.config.schema import Config
 from mtkit.decoding.translator import LARGEST_ROWS
 from mtkit.inspection.activations import BYTES, FLOAT, Shape, count_activations
-from mtkit.inspection.parameters import Parameters
+from mtkit.model.parameters import Parameters
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,8 @@ class DecodingMemory:
 
 def training_memory(config: Config, parameters: Parameters, target_pieces: int, tokens: int) -> TrainingMemory:
     """For micro-batches of sentence pairs of `tokens` tokens on each side."""
-    shape = Shape(max(1, config.training.micro_batch_tokens // tokens), tokens, tokens)
+    micro_batch = config.training.micro_batch_tokens or config.training.update_tokens
+    shape = Shape(max(1, micro_batch // tokens), tokens, tokens)
     kept = count_activations(config.model, config.training, shape, target_pieces, parameters)
     weights = parameters.total * FLOAT
     return TrainingMemory(weights, weights, 2 * weights, weights if config.training.optimizer.average else 0, kept)

@@ -1,8 +1,8 @@
 """Multi-head attention (Vaswani et al. 2017, section 3.2): of a sequence on itself, and of the decoder on the encoder.
 
-Both end in `attend`, torch's fused kernels, or while somebody looks (`attention_weights`) in `attend_openly`, which has the
-weights in its hands; the two are equal in values and gradients. A causal mask and another one are never passed together:
-torch's kernels disagree on what that means.
+Both end in `attend`, torch's fused kernels where they are fast, or while somebody looks (`attention_weights`) in
+`attend_openly`, which has the weights in its hands; the two are equal in values and gradients. A causal mask and another one
+are never passed together: torch's kernels disagree on what that means.
 
 Decoding keeps keys and values of earlier tokens in a `LayerCache`. The forward pass is the same with and without it.
 
@@ -20,6 +20,9 @@ from torch import Tensor, nn
 
 from mtkit.config import schema
 from mtkit.model.positions import rotate
+
+NARROW = (torch.bfloat16, torch.float16)
+"""The backward pass of torch's fused kernel for CPUs takes five times as long as the formula written out in these."""
 
 
 @dataclass
@@ -52,6 +55,8 @@ class View:
 def attend(query: Tensor, key: Tensor, value: Tensor, view: View, dropout: float) -> Tensor:
     """softmax(Q K^T / sqrt(J)) V (equation 1). query [B, H, T, J], key [B, G, S, J], value [B, G, S, K] -> [B, H, T, K]."""
     assert view.mask is None or not view.causal, "combine the two into one mask"
+    if query.requires_grad and query.device.type == "cpu" and query.dtype in NARROW:
+        return attend_openly(query, key, value, view, dropout)[0]
     mask = view.mask
     if mask is not None and mask.dtype != torch.bool:
         mask = mask.to(query.dtype)
@@ -74,8 +79,8 @@ def attend_openly(query: Tensor, key: Tensor, value: Tensor, view: View, dropout
     mask = causal_mask(query.shape[2], key.shape[2], query.device) if view.causal else view.mask
     if mask is not None:
         scores = scores.masked_fill(~mask, float("-inf")) if mask.dtype == torch.bool else scores + mask.to(scores.dtype)
-    weights = scores.softmax(-1)
-    return F.dropout(weights, dropout) @ value, weights
+    weights = (scores.float() if scores.dtype in NARROW else scores).softmax(-1)
+    return F.dropout(weights, dropout).to(value.dtype) @ value, weights
 
 
 def causal_mask(queries: int, keys: int, device: torch.device) -> Tensor:
@@ -177,14 +182,15 @@ def attention_weights(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
     """Inside, every attention of `model` computes openly and leaves the weights of its latest pass in the dict.
 
     Keys are names of modules such as `encoder.0.self_attention` and `decoder.5.cross_attention`; each list then holds one
-    tensor: [B, H, S, S], [R, H, T, T so far] or [R, H, T, S]. Rows sum to 1.
+    tensor: [B, H, S, S], [R, H, T, T so far] or [R, H, T, S]. Rows sum to 1. Of several around one pass the inmost sees it.
     """
     attentions = {name: module for name, module in model.named_modules() if isinstance(module, _Heads)}
     seen: dict[str, list[Tensor]] = {name: [] for name in attentions}
+    before = {name: module.weights for name, module in attentions.items()}
     for name, module in attentions.items():
         module.weights = seen[name]
     try:
         yield seen
     finally:
-        for module in attentions.values():
-            module.weights = None
+        for name, module in attentions.items():
+            module.weights = before[name]

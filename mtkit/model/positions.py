@@ -191,7 +191,7 @@ def distances(first: int, length: int, device: torch.device) -> Tensor:
     return torch.arange(first, first + length, device=device)[:, None] - torch.arange(first + length, device=device)
 
 
-POSITIONS: dict[str, Callable[[schema.Model, bool], Positions]] = {
+POSITIONS: dict[str, type[Positions]] = {
     "sinusoidal": Sinusoidal,
     "sinusoidal_concatenated": ConcatenatedSinusoidal,
     "learned": Learned,

@@ -5,9 +5,11 @@ Comes in: torchrun's environment variables. Goes out: who this process is, and t
 
 import os
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import torch
@@ -19,6 +21,13 @@ LOST_PEER = re.compile(r"gloo|NCCL|Connection (closed|reset|refused)|Broken pipe
 """How torch's collectives say that another process has gone."""
 
 
+LOOKS = 0.02, 1.0
+"""Seconds between two looks whether the others have come, at first and at most."""
+
+MEETINGS = count()
+"""Numbers them, alike in all processes."""
+
+
 @dataclass(frozen=True)
 class Processes:
     """This process among the `count` that share the work. `rank` 0 is the one that writes and speaks."""
@@ -26,6 +35,7 @@ class Processes:
     rank: int = 0
     count: int = 1
     local_rank: int = 0
+    store: Any = None  # torch's Store: what they have in common besides the collectives; None if there is but one
 
     @property
     def leads(self) -> bool:
@@ -53,6 +63,20 @@ class Processes:
         dist.all_gather_object(values, value)
         return values
 
+    def meet(self) -> None:
+        """Returns once all processes are here, however long that takes.
+
+        For after work that may take one of them much longer than another: a collective would give up after some minutes.
+        """
+        if self.store is None:
+            return
+        name, pause = f"meeting {next(MEETINGS)}", LOOKS[0]
+        if self.store.add(name, 1) == self.count:
+            self.store.set(f"{name} is complete", "")
+        while not self.store.check([f"{name} is complete"]):
+            time.sleep(pause)
+            pause = min(2 * pause, LOOKS[1])
+
     def wait(self) -> None:
         """Returns once all processes are here."""
         if self.count > 1:
@@ -65,8 +89,8 @@ def processes(device_type: str) -> Iterator[Processes]:
 
     PeerLostError if a collective fails because another process has gone.
     """
-    count = int(os.environ.get("WORLD_SIZE", "1"))
-    if count == 1:
+    size = int(os.environ.get("WORLD_SIZE", "1"))
+    if size == 1:
         yield Processes()
         return
     local_rank = int(os.environ.get("LOCAL_RANK", "0"))
@@ -76,9 +100,9 @@ def processes(device_type: str) -> Iterator[Processes]:
     if os.environ.get("GROUP_WORLD_SIZE") == "1":  # each machine counts its own restarts
         # The launcher's store still holds the addresses of the processes that died before a restart.
         store = dist.PrefixStore(f"attempt {os.environ['TORCHELASTIC_RESTART_COUNT']}", store)  # type: ignore[attr-defined]
-    dist.init_process_group("nccl" if device_type == "cuda" else "gloo", store=store, rank=rank, world_size=count)
+    dist.init_process_group("nccl" if device_type == "cuda" else "gloo", store=store, rank=rank, world_size=size)
     try:
-        yield Processes(dist.get_rank(), count, local_rank)
+        yield Processes(rank, size, local_rank, store)
     except RuntimeError as error:
         if LOST_PEER.search(str(error)):
             raise PeerLostError(f"another process of the job has gone ({error})") from error

@@ -14,6 +14,7 @@ from mtkit.checkpoint import GO_ON
 from mtkit.metrics import Sample
 from mtkit.support.files import whole_file, writing
 from mtkit.support.progress import duration
+from mtkit.training.tensorboard import Board
 
 SLOW_FEED = 0.2
 """Share of time spent waiting for data from which on a warning is due."""
@@ -37,10 +38,24 @@ class Window:
 
 
 class Progress:
-    """Reports of one process; silent where `leads` is False."""
+    """Reports of one process; silent where `leads` is False.
 
-    def __init__(self, metrics: Path, updates: int, done: int, leads: bool) -> None:
+    `work` is the floating-point operations of a target token, `peak` those of all devices a second at best, if known.
+    """
+
+    def __init__(
+        self,
+        metrics: Path,
+        updates: int,
+        done: int,
+        leads: bool,
+        *,
+        work: float = 0.0,
+        peak: float | None = None,
+        board: Board | None = None,
+    ) -> None:
         self._metrics, self._updates, self._leads = metrics, updates, leads
+        self._work, self._peak, self._board = work, peak, board
         self._warned = False
         self._bar = None
         if leads:
@@ -63,6 +78,8 @@ class Progress:
         loss, nll = loss / window.tokens, nll / window.tokens
         waiting = window.waited / window.seconds
         left = (self._updates - update) * window.seconds / window.updates
+        speed = window.tokens / window.seconds
+        utilisation = {} if self._peak is None else {"model_flop_utilisation": round(speed * self._work / self._peak, 4)}
         self._record(
             update=update,
             epoch=epoch,
@@ -73,12 +90,14 @@ class Progress:
             target_tokens=window.tokens,
             seconds=round(window.seconds, 3),
             data_wait_seconds=round(window.waited, 3),
+            **utilisation,
         )
+        used = "".join(f" | MFU {share:.1%}" for share in utilisation.values())
         self.say(
             f"update {update}/{self._updates} | epoch {epoch + 1} | "
             f"loss {loss:.3f} | perplexity {math.exp(min(nll, 99)):.2f} | rate {rate:.2e} | "
             f"gradient norm {window.gradient_norm / window.updates:.2f} | "
-            f"{window.tokens / window.seconds:,.0f} target tokens/s | data wait {waiting:.0%} | {duration(left)} left"
+            f"{speed:,.0f} target tokens/s{used} | data wait {waiting:.0%} | {duration(left)} left"
         )
         if waiting > SLOW_FEED and not self._warned:
             self._warned = True
@@ -111,10 +130,16 @@ class Progress:
             f"{duration(seconds)}{' | best so far' if best else ''}"
         )
 
+    def ended(self, update: int, why: str) -> None:
+        """The training is over before its last update."""
+        self._record(update=update, ended=why)
+
     def close(self) -> None:
         """Leaves the terminal as it was."""
         if self._bar is not None:
             self._bar.close()
+        if self._board is not None:
+            self._board.close()
 
     def _record(self, **values: int | float | str | list[dict[str, str]] | None) -> None:
         if self._leads:
@@ -125,6 +150,8 @@ class Progress:
             }
             with writing(self._metrics, cure=GO_ON), self._metrics.open("a", encoding="utf-8") as stream:
                 stream.write(json.dumps(told) + "\n")
+            if self._board is not None:
+                self._board.add(told)
 
 
 def _forget_after(metrics: Path, update: int) -> None:
@@ -134,7 +161,8 @@ def _forget_after(metrics: Path, update: int) -> None:
     kept = []
     for line in metrics.read_bytes().split(b"\n"):
         try:
-            if json.loads(line)["update"] <= update:
+            record = json.loads(line)
+            if record["update"] <= update and "ended" not in record:
                 kept.append(line + b"\n")
         except (ValueError, KeyError, TypeError, RecursionError):
             continue  # the line that was being written when the run was killed

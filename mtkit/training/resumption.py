@@ -28,6 +28,7 @@ FREE = (
     "training.recompute",
     "training.threads",
     "training.log_interval",
+    "training.tensorboard",
     "training.schedule.factor",
     "training.schedule.peak",
     "training.validation.",

@@ -42,6 +42,8 @@ from mtkit.training.resumption import (
 )
 from mtkit.training.schedule import learning_rate
 from mtkit.training.skipping import Skipping
+from mtkit.training.tensorboard import FOLDER, Board
+from mtkit.training.utilisation import operations_per_target_token, peak_of
 from mtkit.training.validation import ALIKE, Findings, Validator
 
 
@@ -123,7 +125,7 @@ class Trainer:
     def run(self, run: Run) -> None:
         """Trains to the last update, or to the signal that ends it early; either way the last checkpoint is written."""
         self._announce(run)
-        progress = Progress(run.folder / METRICS, self._training.updates, self._done, self._processes.leads)
+        progress = self._progress(run)
         module = TranslationLoss(self._model, self._training.label_smoothing, self._training.rdrop)
         wrapped: nn.Module = module
         if self._processes.count > 1:
@@ -137,6 +139,20 @@ class Trainer:
                 )
         with self._signals(), contextlib.closing(progress), contextlib.closing(self._feed.updates(self._done + 1)) as feed:
             self._loop(run, progress, wrapped, feed)
+
+    def _progress(self, run: Run) -> Progress:
+        training, leads = self._training, self._processes.leads
+        board = Board(run.folder / FOLDER, self._done) if training.tensorboard and leads else None
+        pieces = len(self._vocabularies.target)
+        return Progress(
+            run.folder / METRICS,
+            training.updates,
+            self._done,
+            leads,
+            work=operations_per_target_token(self._config, self._data.pairs("train"), pieces),
+            peak=peak_of(self._device, training.precision, self._processes.count),
+            board=board,
+        )
 
     def _loop(self, run: Run, progress: Progress, module: nn.Module, feed: Generator[Update]) -> None:
         skipping, validation_due, checkpoint_due = Skipping(run), False, False
@@ -183,6 +199,10 @@ class Trainer:
                 break
         if skipping.row:
             progress.say(f"WARNING: no update after {self._done - skipping.row} was applied")
+        if tired:
+            progress.ended(self._done, f"no new best in {self._training.validation.patience} validations")
+        elif self._done < self._training.updates:
+            progress.ended(self._done, f"all {self._training.epochs} epochs are done")
         progress.say(f"trained {self._done} updates; the model is in {run.folder}")
 
     def _has_to_stop(self) -> bool:
@@ -287,6 +307,12 @@ class Trainer:
             f"update = {per_update} micro-batches of {training.micro_batch_tokens} tokens on each side | "
             f"{run.folder} will need up to {bytes_text(kept * 12 * weights)}"
         )
+        if per_update < self._processes.count:
+            self._say(
+                f"WARNING: {self._processes.count - per_update} of {self._processes.count} processes have nothing to do: an "
+                f"update has {per_update} micro-batches; set training.micro_batch_tokens=auto, or to "
+                f"{training.update_tokens // self._processes.count} at most"
+            )
 
     def _say(self, text: str) -> None:
         if self._processes.leads:

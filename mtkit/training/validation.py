@@ -81,13 +81,16 @@ class Validator:
             with arithmetic(self._device, self._config.training.precision):
                 total += float(measured(collate(*self._pairs.gather(indices)).to(self._device))[1])
             tokens += int(target[indices].sum())
+        self._processes.meet()
         total, count = self._processes.sum([total, float(tokens)], self._device)
         return total / count
 
     def _translations(self, model: Transformer) -> list[str]:
         translator = Translator([model], self._vocabularies, self._config.decoding, self._device)
         own = self._source[self._processes.rank :: self._processes.count]
-        shares = self._processes.gather([translation.text for translation in translator.translate(own)])
+        translated = [translation.text for translation in translator.translate(own)]
+        self._processes.meet()
+        shares = self._processes.gather(translated)
         translations = [""] * len(self._source)
         for rank, share in enumerate(shares):
             translations[rank :: self._processes.count] = share

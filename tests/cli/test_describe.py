@@ -9,8 +9,11 @@ from typing import Any
 
 import pytest
 
+from mtkit.config.catalogue import Entry, catalogue
 from mtkit.config.loader import load_config, shipped_configs
+from mtkit.config.schema import LARGEST
 from mtkit.inspection.describe import describe as described
+from mtkit.support.errors import UserError
 
 Call = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -114,6 +117,19 @@ def test_long_names_lose_their_beginning(told: Callable[..., str], tmp_path: Pat
     assert all(row.startswith("…") for row in rows)
 
 
+def test_absurd_sizes_leave_the_names(told: Callable[..., str]) -> None:
+    absurd = ("model.d_model=1000000", "model.heads=1", "model.encoder_layers=10000", "training.updates=1000000000000")
+    text = told("--config", "base", "--config", "big", *(part for option in absurd for part in ("--set", option)))
+    assert [row.split()[0] for row in text.splitlines()[2:4]] == ["base", "big"]
+
+
+def test_the_legend_tells_of_shorter_sentences(told: Callable[..., str], tmp_path: Path) -> None:
+    (tmp_path / "short.yaml").write_text("cleaning: {max_tokens: 9}\n")
+    short = str(tmp_path / "short.yaml")
+    assert "in sentences of 30 tokens; with" in told("--config", "base", "--config", "big")
+    assert "in sentences of 30 tokens or as many as the config allows; with" in told("--config", "base", "--config", short)
+
+
 def test_json_tells_all(told: Callable[..., str]) -> None:
     (base,) = json.loads(told("--config", "base", "--format", "json"))
     config = load_config("base")
@@ -183,7 +199,7 @@ def test_no_sentence_is_longer_than_training_allows(told: Callable[..., str]) ->
         (["--config", "ablations/heads_3"], "(did you mean 'ablations/heads_32.yaml'?)"),
         (["--config", "base", "--config", "nothing"], "nothing: no such file"),
         (["--config", "empty"], "empty: a folder without configs (*.yaml)"),
-        (["--config", "base", "--rate", "0"], "0 is not a number of target tokens a second above 0."),
+        (["--config", "base", "--rate", "0"], "0 is not a number of target tokens a second of at least 0.001."),
         (["--config", "base", "--rate", "-3"], "-3 is not a number"),
         (["--config", "base", "--rate", "nan"], "nan is not a number"),
         (["--config", "base", "--rate", "inf"], "inf is not a number"),
@@ -201,3 +217,22 @@ def test_mistakes_are_told_in_one_line(mtkit: Call, tmp_path: Path, arguments: l
     assert done.stderr.startswith("Error: ")
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+NUMBERS = [
+    entry for entry in catalogue().values() if isinstance(entry.default, int | float) and not isinstance(entry.default, bool)
+]
+
+
+@pytest.mark.parametrize("entry", NUMBERS, ids=lambda entry: ".".join(entry.path))
+def test_no_number_is_too_large_for_it(entry: Entry) -> None:
+    option, largest = ".".join(entry.path), re.search(r"at most (\d+)", entry.allowed)
+    taken = 0
+    for value in (largest[1] if largest else LARGEST, 0.999, 2, 10 * LARGEST, 10**40, 1e300):
+        try:
+            config = load_config("base", (f"{option}={value}",))
+        except UserError:
+            continue
+        json.dumps(described(option, config, 10_000).to_json(), allow_nan=False)
+        taken += 1
+    assert taken

@@ -120,12 +120,13 @@ def test_an_override_mends_a_wrong_value_of_the_file() -> None:
         ("training.udpates=3", "unknown option (did you mean 'updates'?)"),
         ("training.schedul.warmup=3", "unknown option (did you mean 'schedule'?)"),
         ("training.updates=0", "must be a whole number of at least 1, found 0"),
+        ("training.updates=1000000000001", "must be at most 1000000000000, found 1000000000001"),
         ("training.updates=", "has no value, must be a whole number of at least 1"),
         ("training.updates", "must look like section.option=value, such as training.updates=1000"),
         ("updates=3", "must look like section.option=value, such as training.updates=1000"),
         ("training..updates=3", "must look like section.option=value, such as training.updates=1000"),
         ("training.schedule=cosine", "is a section: set its options one by one, such as training.schedule.kind=VALUE"),
-        ("model.d_model.x=3", "must be a whole number of at least 2, found a section"),
+        ("model.d_model.x=3", "must be a whole number of at least 2 and at most 1000000, found a section"),
         ("model.heads.x=3", "model.heads is not a section"),
         ("evaluation.metrics=blue", "must be one or more of bleu, chrf, chrf++, ter, found 'blue' (did you mean 'bleu'?)"),
         ("model.heads=7", "d_model 512 is not a multiple of heads 7 (or set d_k and d_v)"),
@@ -134,6 +135,19 @@ def test_an_override_mends_a_wrong_value_of_the_file() -> None:
 )  # fmt: skip
 def test_a_wrong_override_is_named_as_it_was_typed(override: str, message: str) -> None:
     assert mistakes("model:\n  heads: 4\n", override) == [f"--set {override}: {message}"]
+
+
+def test_text_with_a_character_that_no_name_has() -> None:
+    message = "must not hold the character NUL: no file, language or test set has it in its name"
+    assert mistakes('data: {folder: "a\\0b"}\n') == [f"c.yaml:1: data.folder: {message}"]
+    assert mistakes('data: {train: {source: [a, "b\\0"], target: [c, d]}}\n') == [f"c.yaml:1: data.train.source: {message}"]
+
+
+def test_auto_is_a_word_for_micro_batches() -> None:
+    assert load_config(written("training: {micro_batch_tokens: auto}")).training.micro_batch_tokens == 0
+    assert mistakes("training: {micro_batch_tokens: most}\n") == [
+        "c.yaml:1: training.micro_batch_tokens: must be a whole number of at least 0, found 'most'"
+    ]
 
 
 def test_a_contradiction_in_the_file_is_not_blamed_on_an_override_beside_it() -> None:
@@ -185,7 +199,7 @@ model:
         ("evaluation: {metrics: []}", "evaluation.metrics: must be one or more of bleu, chrf, chrf++, ter, found []"),
         ("model: 3", "model: must be a section with options such as d_model, d_ff, found 3"),
         ("model: [a]", "model: must be a section with options such as d_model, d_ff, found ['a']"),
-        ("model: {heads: {a: 1}}", "model.heads: must be a whole number of at least 1, found a section"),
+        ("model: {heads: {a: 1}}", "model.heads: must be a whole number of at least 1 and at most 10000, found a section"),
         ("data: {target_language: en}", "data: source_language and target_language are both 'en'"),
         ("data: {test: {source: [a, b], target: c}}", "data.test: source names 2 file(s) and target names 1: give as many"),
         ("? [a]\n: 3", "a key must be the name of an option"),
@@ -382,7 +396,7 @@ def test_any_number_of_heads_goes_with_widths_of_its_own(heads: int) -> None:
 
 def test_no_expert_at_all_is_refused() -> None:
     assert mistakes("model: {feedforward: experts, experts: 0}") == [
-        "c.yaml:1: model.experts: must be a whole number of at least 1, found 0"
+        "c.yaml:1: model.experts: must be a whole number of at least 1 and at most 10000, found 0"
     ]
 
 

@@ -8,7 +8,9 @@ from torch import Tensor
 from mtkit.config import schema
 from mtkit.data.batching import collate
 from mtkit.inspection.activations import Shape, count_activations
-from mtkit.inspection.parameters import count_parameters
+from mtkit.model import attention
+from mtkit.model.parameters import count_parameters
+from mtkit.model.positions import POSITIONS, Alibi, Positions, RelativeBias, Rotary
 from mtkit.model.transformer import Transformer
 from mtkit.support.device import arithmetic
 from mtkit.training.loss import TranslationLoss
@@ -18,6 +20,12 @@ TOLERANCE = 0.01
 
 PIECES = 120
 PLAIN = schema.Training()
+
+
+@pytest.fixture(autouse=True)
+def fused_in_sixteen_bits_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a GPU."""
+    monkeypatch.setattr(attention, "NARROW", ())
 
 
 def kept_by_torch(model: schema.Model, shape: Shape, training: schema.Training = PLAIN) -> int:
@@ -50,14 +58,14 @@ def counted(model: schema.Model, shape: Shape, training: schema.Training = PLAIN
     return count_activations(model, training, shape, PIECES, count_parameters(model, PIECES, PIECES))
 
 
-def test_they_are_those_that_torch_keeps(model: schema.Model) -> None:
+def test_they_are_those_that_torch_keeps(small_model: schema.Model) -> None:
     shape = Shape(sentences=10, source=24, target=19)
-    assert counted(model, shape) == pytest.approx(kept_by_torch(model, shape), rel=TOLERANCE)
+    assert counted(small_model, shape) == pytest.approx(kept_by_torch(small_model, shape), rel=TOLERANCE)
 
 
-def test_in_bfloat16_too(model: schema.Model) -> None:
+def test_in_bfloat16_too(small_model: schema.Model) -> None:
     shape, training = Shape(sentences=10, source=24, target=19), schema.Training(precision="bfloat16")
-    assert counted(model, shape, training) == pytest.approx(kept_by_torch(model, shape, training), rel=TOLERANCE)
+    assert counted(small_model, shape, training) == pytest.approx(kept_by_torch(small_model, shape, training), rel=TOLERANCE)
 
 
 @pytest.mark.parametrize(
@@ -89,10 +97,18 @@ def test_wider_models_and_more_layers() -> None:
     assert counted(model, shape) == pytest.approx(kept_by_torch(model, shape), rel=0.002)
 
 
-def test_computed_again_only_what_goes_into_a_layer_is_kept(model: schema.Model) -> None:
+def test_computed_again_only_what_goes_into_a_layer_is_kept(small_model: schema.Model) -> None:
     shape = Shape(sentences=10, source=24, target=19)
-    again, one = schema.Training(recompute=True), model.model_copy(update={"encoder_layers": 1, "decoder_layers": 1})
-    inputs = 10 * model.d_model * 4 * (24 * (model.encoder_layers - 1) + 19 * (model.decoder_layers - 1))
-    more = inputs if model.positions != "alibi" else 0  # whose bias is a case of its own
-    assert counted(model, shape, again) >= counted(one, shape) + more
-    assert counted(model, shape, again) < 0.8 * counted(model, shape)
+    again, one = schema.Training(recompute=True), small_model.model_copy(update={"encoder_layers": 1, "decoder_layers": 1})
+    inputs = 10 * small_model.d_model * 4 * (24 * (small_model.encoder_layers - 1) + 19 * (small_model.decoder_layers - 1))
+    more = inputs if small_model.positions != "alibi" else 0  # whose bias is a case of its own
+    assert counted(small_model, shape, again) >= counted(one, shape) + more
+    assert counted(small_model, shape, again) < 0.8 * counted(small_model, shape)
+
+
+@pytest.mark.parametrize("like", [Alibi, RelativeBias, Rotary])
+def test_a_scheme_of_positions_that_it_has_never_heard_of(like: type[Positions], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(POSITIONS, "newcomer", type("Newcomer", (like,), {}))
+    model = schema.Model(d_model=32, d_ff=80, heads=4).model_copy(update={"positions": "newcomer"})
+    shape = Shape(sentences=10, source=24, target=19)
+    assert counted(model, shape) == pytest.approx(kept_by_torch(model, shape), rel=2 * TOLERANCE)

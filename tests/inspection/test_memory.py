@@ -8,7 +8,7 @@ from mtkit.config.loader import load_config
 from mtkit.decoding.stepping import Stepper
 from mtkit.inspection.activations import Shape, count_activations
 from mtkit.inspection.memory import decoding_memory, training_memory
-from mtkit.inspection.parameters import Parameters, count_parameters
+from mtkit.model.parameters import Parameters, count_parameters
 from mtkit.model.transformer import Transformer
 from mtkit.training.optimization import Optimization
 

@@ -333,6 +333,19 @@ def test_the_config_is_what_differs(make: Make) -> None:
     assert whole.findtext(".//details[@id='config']/pre") == dump_config(run.config())
 
 
+def test_a_run_that_ended_early(make: Make) -> None:
+    ended = {"update": 400, "ended": "no new best in 3 validations"}
+    header = text(page(make([*RECORDS, ended], "training.updates=1000")).find(".//header"))
+    assert "Finished early: no new best in 3 validations, after 400 of 1,000 updates" in header
+    assert "damaged" not in header
+
+
+def test_a_run_that_went_on_after_its_end(make: Make) -> None:
+    ended = {"update": 400, "ended": "no new best in 3 validations"}
+    gone_on = make([*RECORDS, ended, RECORDS[0] | {"update": 500}], "training.updates=1000")
+    assert "Not finished: 500 of 1,000 updates" in text(page(gone_on).find(".//header"))
+
+
 def test_a_run_without_a_word_yet(make: Make) -> None:
     run = make([])
     whole, told = page(run), head(run)

@@ -166,6 +166,23 @@ def test_the_fast_path_is_the_open_one(kind: str, groups: int, d_v: int) -> None
         assert quick[finite].abs().max() > 1e-4
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("kind", list(views(2, 2)))
+def test_in_sixteen_bits_it_is_the_same_to_their_precision(kind: str, dtype: torch.dtype) -> None:
+    torch.manual_seed(1)
+    view = views(5, 5)[kind]
+    narrow = [torch.randn(2, heads, 5, 6).to(dtype).requires_grad_() for heads in (4, 2, 2)]
+    exact = [tensor.detach().double().requires_grad_() for tensor in narrow]
+    ours, truth = (attend(query, key, value, view, 0.0) for query, key, value in (narrow, exact))
+    assert ours.dtype == dtype
+    digits = 4 * torch.finfo(dtype).eps
+    assert torch.allclose(ours.double(), truth, rtol=digits, atol=digits)
+    direction = torch.randn(2, 4, 5, 6)
+    gradients = [torch.autograd.grad((result * direction).sum(), of) for result, of in ((ours, narrow), (truth, exact))]
+    for quick, right in zip(*gradients, strict=True):
+        assert torch.allclose(quick.double(), right, rtol=8 * digits, atol=8 * digits)
+
+
 def test_dropped_weights_are_seen_undropped() -> None:
     query = torch.randn(1, 1, 50, 4)
     result, weights = attend_openly(query, query, torch.ones(1, 1, 50, 1), View(), 0.5)
@@ -198,3 +215,15 @@ def test_the_weights_of_every_head_and_layer_can_be_looked_at() -> None:
             model.decode(target[row : row + 1], memory[row // 3 : row // 3 + 1], mask[row // 3 : row // 3 + 1])
             assert torch.allclose(seen["decoder.0.cross_attention"][0][0], cross[row], atol=1e-5)
     assert torch.equal(model.decode(target, memory, mask), expected), "and then the fast path is back"
+
+
+def test_one_may_look_while_somebody_looks() -> None:
+    model = Transformer(schema.Model(d_model=16, heads=4, encoder_layers=1, decoder_layers=1), 9).eval()
+    name, short, long = "encoder.0.self_attention", torch.ones(1, 2, dtype=torch.int64), torch.ones(1, 3, dtype=torch.int64)
+    with attention_weights(model) as outer:
+        model.encode(short, None)
+        with attention_weights(model) as inner:
+            model.encode(long, None)
+        assert (inner[name][0].shape[-1], outer[name][0].shape[-1]) == (3, 2)
+        model.encode(long, None)
+        assert outer[name][0].shape[-1] == 3

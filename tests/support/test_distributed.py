@@ -46,3 +46,25 @@ if group.leads:
         assert each["sum"] == [6.0, 3 * 2.0**40 + 3]  # more digits than float32 has
         assert each["any"] == [True, False]
         assert each["gather"] == ["", "x", "xx"]
+
+
+def test_some_may_come_much_later_than_collectives_wait(forked: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+    body = """
+import time
+from datetime import timedelta
+torch.distributed.distributed_c10d._set_pg_timeout(timedelta(seconds=1), torch.distributed.group.WORLD)
+for late in (0, 1):
+    if group.rank == late:
+        time.sleep(3)
+    group.meet()
+    assert group.sum([1.0], torch.device("cpu")) == [2.0]
+try:
+    if group.leads:
+        time.sleep(3)
+    else:
+        group.sum([1.0], torch.device("cpu"))
+except RuntimeError as error:
+    print("without meeting:", "imed out" in str(error))
+"""
+    done = forked(2, body)
+    assert "without meeting: True" in done.stdout, done.stderr

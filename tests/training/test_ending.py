@@ -72,6 +72,7 @@ def test_when_validation_finds_no_new_best(
     run = short(tmp_path / "run", "validation.patience=3")
     assert steps(run) == [7]
     assert "no new best in 3 validations: the training ends" in capsys.readouterr().err
+    assert read_metrics(run.folder / METRICS).ended == "no new best in 3 validations"
 
 
 @pytest.mark.parametrize("killed_after", [2, 4])
@@ -84,6 +85,7 @@ def test_patience_survives_a_stop(short: Train, losses: list[float], tmp_path: P
     losses[:] = sequence[killed_after:]
     resumed = short(tmp_path / "run", "validation.patience=3", resume=True)
     assert steps(resumed)[-1] == 5
+    assert read_metrics(resumed.folder / METRICS).ended
     ours, theirs = (run.checkpoints()[-1].model_tensors() for run in (resumed, straight))
     assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
     assert steps(short(tmp_path / "run", "validation.patience=3", resume=True))[-1] == 5, "it had ended"

@@ -49,6 +49,14 @@ def test_a_line_and_a_record_of_training(tmp_path: Path, capsys: pytest.CaptureF
     }
 
 
+def test_where_the_peak_is_known_it_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = Progress(tmp_path / "metrics.jsonl", updates=100, done=0, leads=True, work=1e9, peak=1e12)
+    shown.training(10, 0, loss=3000.0, nll=2000.0, rate=1e-3, window=window())  # 1,000 tokens in 4 s
+    (record,) = recorded(tmp_path / "metrics.jsonl")
+    assert record["model_flop_utilisation"] == pytest.approx(0.25, rel=0.1)
+    assert re.search(r"target tokens/s \| MFU 2\d\.\d% \| data wait", capsys.readouterr().err)
+
+
 def test_a_line_and_a_record_of_validation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     metrics = tmp_path / "metrics.jsonl"
     shown = Progress(metrics, updates=100, done=0, leads=True)

@@ -124,7 +124,7 @@ def test_processes_share_the_lines(look: Callable[..., Findings]) -> None:
     alone = look("training.validation.max_lines=9")
     told: dict[int, list[str]] = {}
     for rank in range(3):
-        shared = OneAfterTheOther(rank, 3, rank, told)
+        shared = OneAfterTheOther(rank, 3, rank, told=told)
         found = look("training.validation.max_lines=9", "training.micro_batch_tokens=40", processes=shared)
     assert (found.bleu, found.samples, found.alike) == (alone.bleu, alone.samples, alone.alike)
     assert [len(told[rank]) for rank in range(3)] == [3, 3, 3]

@@ -9,7 +9,7 @@ from torch import nn
 
 from mtkit.config import schema
 from mtkit.config.loader import load_config, shipped_configs
-from mtkit.inspection.parameters import PARTS, count_parameters
+from mtkit.model.parameters import PARTS, count_parameters
 from mtkit.model.transformer import Transformer, parameter_count
 
 EMBEDDINGS = ("embedding", "source_embedding", "output_embedding")
@@ -20,10 +20,10 @@ def weights(*modules: nn.Module | None) -> int:
     return sum(parameter_count(module) for module in modules if module is not None)
 
 
-def test_every_part_is_that_of_the_real_model(model: schema.Model) -> None:
-    source_pieces = 60 if model.tied_embeddings == "all" else 45
-    real = Transformer(model, 60, source_pieces)
-    found = count_parameters(model, source_pieces, 60)
+def test_every_part_is_that_of_the_real_model(small_model: schema.Model) -> None:
+    source_pieces = 60 if small_model.tied_embeddings == "all" else 45
+    real = Transformer(small_model, 60, source_pieces)
+    found = count_parameters(small_model, source_pieces, 60)
     stacks = {"encoder": real.encoder, "decoder": real.decoder}
     expected = {name: weights(getattr(real, name)) for name in EMBEDDINGS}
     expected["positions"] = weights(real.encoder_positions, real.decoder_positions)

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mtkit.config import schema
-from mtkit.inspection.parameters import PARTS
+from mtkit.model.parameters import PARTS
 
 TRAINING = 3
 """Forward and backward pass, in forward passes."""

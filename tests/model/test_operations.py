@@ -7,9 +7,9 @@ from torch.utils.flop_counter import FlopCounterMode
 from mtkit.config import schema
 from mtkit.config.loader import load_config
 from mtkit.data.batching import Batch
-from mtkit.inspection.operations import TRAINING, Operations, count_operations, total
-from mtkit.inspection.parameters import PARTS
 from mtkit.model.attention import attention_weights
+from mtkit.model.operations import TRAINING, Operations, count_operations, total
+from mtkit.model.parameters import PARTS
 from mtkit.model.transformer import Transformer
 from mtkit.training.loss import TranslationLoss
 
@@ -30,18 +30,18 @@ def counted(model: schema.Model) -> int:
 # Attention is computed openly: torch's counter knows no fused kernel of a CPU.
 
 
-def test_a_forward_pass_takes_what_torch_counts(model: schema.Model) -> None:
-    real, (source, target) = Transformer(model, PIECES), batch()
+def test_a_forward_pass_takes_what_torch_counts(small_model: schema.Model) -> None:
+    real, (source, target) = Transformer(small_model, PIECES), batch()
     with attention_weights(real), FlopCounterMode(display=False) as counter:
         real.logits(real(source, None, target))
-    assert counter.get_total_flops() == counted(model)
+    assert counter.get_total_flops() == counted(small_model)
 
 
-def test_forward_and_backward_take_what_torch_counts(model: schema.Model) -> None:
-    loss, (source, target) = TranslationLoss(Transformer(model, PIECES), 0.1), batch()
+def test_forward_and_backward_take_what_torch_counts(small_model: schema.Model) -> None:
+    loss, (source, target) = TranslationLoss(Transformer(small_model, PIECES), 0.1), batch()
     with attention_weights(loss), FlopCounterMode(display=False) as counter:
         loss(Batch(source, None, target, target))[0].backward()
-    assert counter.get_total_flops() == TRAINING * counted(model)
+    assert counter.get_total_flops() == TRAINING * counted(small_model)
 
 
 def test_source_and_target_tokens_are_told_apart() -> None:
