@@ -15,6 +15,7 @@ from measuring import print_result
 
 from mtkit.checkpoint import load_model
 from mtkit.config.schema import Decoding
+from mtkit.data.normalisation import nfc
 from mtkit.decoding.parts import Line
 from mtkit.decoding.phrases import Demand, Wishes, pattern
 from mtkit.decoding.translator import Translator
@@ -31,7 +32,7 @@ def drawn(reference: str, count: int, random: np.random.Generator) -> Wishes:
 def met(texts: list[str], wishes: list[Wishes]) -> float:
     """Share of the required phrases that are in the texts."""
     asked = [(text, demand) for text, each in zip(texts, wishes, strict=True) for demand in each.required]
-    return sum(bool(pattern(demand.alternatives).search(text)) for text, demand in asked) / max(1, len(asked))
+    return sum(bool(pattern(demand.alternatives, nfc).search(text)) for text, demand in asked) / max(1, len(asked))
 
 
 def measured(translator: Translator, lines: list[Line]) -> tuple[float, list[str]]:

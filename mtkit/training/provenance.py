@@ -33,9 +33,13 @@ def provenance(config: Config, data: PreparedData) -> dict[str, object]:
 
 
 def training_fingerprints(data: PreparedData) -> dict[str, str | int]:
-    """Those of the training text as it was prepared."""
+    """Those of the training text as it was prepared, with the weights and tags of its corpora where there are any."""
     train = data.report.splits["train"]
-    return {"source_sha256": train.source_sha256, "target_sha256": train.target_sha256, "pairs": train.lines}
+    found: dict[str, str | int] = {"source_sha256": train.source_sha256, "target_sha256": train.target_sha256}
+    found["pairs"] = train.lines
+    if any(part.weight != 1.0 or part.tag for part in train.parts):
+        found["corpora"] = ", ".join(f"{part.kept} x {part.weight} {part.tag}".rstrip() for part in train.parts)
+    return found
 
 
 def text_fingerprints(data: PreparedData, split: str) -> dict[str, str] | None:

@@ -36,7 +36,7 @@ def test_it_changes_nothing() -> None:
 def test_it_names_defaults_ranges_and_choices() -> None:
     text = reference()
     assert "  # attention heads [a whole number of at least 1 and at most 10000]\n  heads: 8\n" in text
-    assert "[one of float32, bfloat16, int8]\n  precision: float32\n" in text
+    assert "[one of float32,\n  # bfloat16, int8]\n  precision: float32\n" in text
     assert "[a number above 0]\n    epsilon: 1.0e-09\n" in text
 
 

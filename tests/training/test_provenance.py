@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib.metadata
+from pathlib import Path
 
 import pytest
 
@@ -9,7 +10,8 @@ import mtkit
 from mtkit.config.loader import override_config
 from mtkit.config.schema import Config
 from mtkit.data.folder import PreparedData
-from mtkit.training.provenance import provenance, text_fingerprints
+from mtkit.data.preparation import prepare
+from mtkit.training.provenance import provenance, text_fingerprints, training_fingerprints
 
 
 def test_it_tells_where_the_run_comes_from(toy_data: "object", monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,3 +32,22 @@ def test_it_tells_where_the_run_comes_from(toy_data: "object", monkeypatch: pyte
         assert told[split] == digests == text_fingerprints(data, split)
     assert told["vocabulary"] == data.report.vocabulary_fingerprint
     assert told["commit"] is None or len(str(told["commit"])) == 40
+
+
+def test_weights_and_tags_of_corpora_are_part_of_the_training_text(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("a b\tA\nc d\tC\n")
+    fingerprints = []
+    choices: tuple[dict[str, object], ...] = ({}, {"weight": 2.0}, {"weight": 3.0}, {"tag": "<bt>"})
+    for number, options in enumerate(choices):
+        more = [{"tsv": str(tmp_path / "a.tsv"), **options}]
+        train = {"tsv": str(tmp_path / "a.tsv"), "more": more}
+        data = {"train": train, "validation": {"tsv": str(tmp_path / "a.tsv")}}
+        config = Config.model_validate({"data": data, "vocabulary": {"size": 400, "soft_limit": True}})
+        prepare(config, tmp_path / str(number))
+        fingerprints.append(training_fingerprints(PreparedData.open(tmp_path / str(number))))
+    assert [found.get("corpora") for found in fingerprints] == [
+        None,
+        "2 x 1.0, 2 x 2.0",
+        "2 x 1.0, 2 x 3.0",
+        "2 x 1.0, 2 x 1.0 <bt>",
+    ]
