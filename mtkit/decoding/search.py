@@ -197,8 +197,10 @@ class _Found:
         ranked = [(rank, one) for group in ended for rank, one in enumerate(group)]
         ranked += [(self._width + rank, one) for group in truncated for rank, one in enumerate(group)]
         ranked.sort(key=lambda each: (each[1].truncated, each[0], -each[1].score))
-        distinct = {(one.tokens, one.truncated): one for _, one in reversed(ranked)}
-        return list(reversed(distinct.values()))[: self._options.n_best]
+        distinct: dict[tuple[tuple[int, ...], bool], Hypothesis] = {}
+        for _, one in ranked:
+            distinct.setdefault((one.tokens, one.truncated), one)
+        return list(distinct.values())[: self._options.n_best]
 
 
 @dataclass(frozen=True)

@@ -124,17 +124,14 @@ class Stepper:
         return torch.stack([weights.float().mean(dim=1) for weights in layers]).mean(dim=0)
 
     def alignments(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[NDArray[np.float32]]:
-        """For each pair the attention of its target tokens, [target tokens, source tokens + end token].
-
-        That of the step which reads a token, not of the one which predicts it: it aligns better (Chen et al. 2020).
-        """
+        """For each pair what its target tokens attended to when predicted, [target tokens, source tokens + end token]."""
         batch = _collated(sources, targets).to(self.device)
         with self.running(watched=True):
             for model in self.models:
                 model(batch.source, batch.source_mask, batch.target_input)
             attention = self._attention().cpu().numpy()
         return [
-            weights[1 : len(target) + 1, : len(source) + 1]
+            weights[: len(target), : len(source) + 1]
             for weights, source, target in zip(attention, sources, targets, strict=True)
         ]
 
@@ -198,8 +195,8 @@ ENSEMBLES = {"log_probability": _geometric, "probability": _arithmetic}
 
 
 def aligning_layer(layers: int) -> int:
-    """Number, from 0, of the decoder layer whose attention aligns words best: the middle one (Chen et al. 2020)."""
-    return (layers - 1) // 2
+    """Number, from 0, of the decoder layer whose attention aligns words best: the last but one (Garg et al. 2019)."""
+    return max(0, layers - 2)
 
 
 def _collated(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> Batch:

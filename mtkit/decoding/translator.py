@@ -184,7 +184,10 @@ class Translator:
             return (BLANK,)
         texts = [self._text(parts, list(rank)) for rank in zip(*found, strict=False)]
         if self._config.distinct_texts:
-            texts = list({text.text: text for text in reversed(texts)}.values())[::-1]
+            best: dict[str, TranslatedText] = {}
+            for text in texts:
+                best.setdefault(text.text, text)
+            texts = list(best.values())
         return tuple(texts[: self._config.n_best])
 
     def _text(self, parts: Sequence[Part], found: list[_Found]) -> TranslatedText:

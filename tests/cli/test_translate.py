@@ -3,12 +3,14 @@
 import io
 import json
 import os
+import re
 import select
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -328,3 +330,101 @@ def test_an_engine_that_is_not_installed_is_told_with_the_cure(
     done = mtkit(toy_corpus, *call)
     assert (done.returncode, done.stdout) == (2, "")
     assert "Error: ctranslate2 is not installed: pip install 'mtkit[ctranslate2]'" in done.stderr
+
+
+def test_json_lines_bring_wishes_and_fields_of_their_own(translate: Call) -> None:
+    asked: list[dict[str, Any]] = [
+        {"id": 7, "source": "the cat sees", "prefix": "Haus", "required": ["tree.", ["zzz", "dog"]], "forbidden": ["the"]},
+        {"source": "a dog", "note": {"deep": ["😀", None, "\ud800"]}},
+        {"source": "", "required": ["cat"]},
+    ]
+    raw = "".join(json.dumps(each) + "\n" for each in asked).encode()
+    done = translate("--input-format", "jsonl", "--format", "jsonl", stdin=raw)
+    assert done.code == 0, done.err
+    first, second, blank = (json.loads(line) for line in done.lines)
+    assert list(first)[:6] == ["line", "source", "id", "prefix", "required", "forbidden"]
+    assert {name: first[name] for name in asked[0]} == asked[0]
+    words = first["hypotheses"][0]["text"]
+    assert words.startswith("Haus")
+    assert "tree." in words
+    assert "zzz" in words or "dog" in words
+    assert "the" not in words.split()
+    assert second["note"] == asked[1]["note"]
+    assert blank["hypotheses"][0]["text"] == ""
+    plain = translate("--input-format", "jsonl", stdin=raw)
+    assert plain.lines == [each["hypotheses"][0]["text"] for each in (first, second, blank)]
+    assert second["hypotheses"][0]["text"] == translate(stdin=b"a dog\n").lines[0]
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("", "not JSON at column 1: each line must be an object"),
+        ("the cat", "not JSON at column 1"),
+        ('["the cat"]', "is no object"),
+        ("{}", '"source" is missing: give the text to translate'),
+        ('{"source": 3}', '"source" is 3: give the text'),
+        ('{"source": "a", "prefix": null}', '"prefix" is null: give text'),
+        ('{"source": "a", "required": "b"}', '"required" is "b": give a list'),
+        ('{"source": "a", "required": [[]]}', '"required" holds []: give phrases'),
+        ('{"source": "a", "required": [1]}', '"required" holds 1: give phrases'),
+        ('{"source": "a", "forbidden": [["b"]]}', '"forbidden" is [["b"]]: give a list of phrases'),
+        ('{"source": "a", "required": [" "]}', "phrase is blank"),
+        ('{"source": "a", "required": ["b c"], "forbidden": ["c"]}', "must be in the translation and 'c' must not"),
+        ('{"source": "a", "hypotheses": 1}', 'the output has a field "hypotheses" of its own: rename it'),
+        ('{"source": "a", "x": NaN}', "NaN is no JSON: write null"),
+        ("[" * 100_000, "not JSON"),
+    ],
+)
+def test_what_is_wrong_with_a_json_line_is_told_and_those_before_it_answered(line: str, told: str, translate: Call) -> None:
+    done = translate("--input-format", "jsonl", stdin=f'{{"source": "the cat"}}\n{line}\n'.encode())
+    assert done.code == 2
+    assert done.lines == translate(stdin=b"the cat\n").lines
+    last = done.err.splitlines()[-1]
+    assert last.startswith("Error: stdin:2: ")
+    assert told in last
+
+
+def test_a_glossary(translate: Call, home: Path) -> None:
+    (home / "terms.tsv").write_text("cat\tKater\tKatze\nbig dog\tgroßer Hund\n", encoding="utf-8")
+    done = translate("--set", "decoding.glossary=terms.tsv", stdin=b"the Cat\na dog\nthe big dog\n")
+    assert done.code == 0, done.err
+    assert "Kater" in done.lines[0] or "Katze" in done.lines[0]
+    assert done.lines[1] == translate(stdin=b"a dog\n").lines[0]
+    assert "großer Hund" in done.lines[2]
+    assert translate("--set", "decoding.glossary=none.tsv").err.splitlines()[-1].endswith("none.tsv: no such file")
+
+
+def test_several_devices_give_what_one_gives(translate: Call) -> None:
+    raw = "".join(f"the cat sees {word} café\n\n" for word in WORDS).encode()
+    more = ["--set", "decoding.buffer=5"]
+    one, two = translate(*more, stdin=raw), translate(*more, "--devices", "2", stdin=raw)
+    assert two.code == 0, two.err
+    assert two.out == one.out
+    assert two.err.startswith("on cpu, cpu: runs/b, update 7")
+
+
+def test_what_goes_wrong_on_one_of_several_devices_is_told(translate: Call) -> None:
+    long = " ".join(["the dog."] * 10)
+    refuse = ["--set", "decoding.max_source_tokens=8", "--set", "decoding.long_lines=error", "--devices", "2"]
+    done = translate(*refuse, stdin=f"cat\ncat\ncat\n{long}\n".encode())
+    assert done.code == 2
+    assert "Error: line 4: 30 tokens, over decoding.max_source_tokens 8" in done.err.splitlines()[-1]
+    for more, told in (
+        (["--devices", "3", "--set", "decoding.buffer=2"], "--devices 3: decoding.buffer 2 has no line for each: raise it"),
+        (["--devices", "2", "--set", "decoding.glossary=none.tsv"], "none.tsv: no such file"),
+        (["--device", "cuda:1", "--devices", "2"], "cuda:1"),
+        (["--beam-size", "2", "--set", "decoding.search=sampling"], "--beam-size 2: sampling has no beam"),
+    ):
+        done = translate(*more, stdin=b"the cat\n")
+        assert (done.code, done.out) == (2, "")
+        assert told in done.err.splitlines()[-1]
+
+
+def test_a_bar_fits_not_and_lines_tell_how_far_it_is(translate: Call, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mtkit.support.progress.INTERVAL", 0.0)
+    (home / "in.txt").write_bytes(b"the cat\na dog\nthe dog\n")
+    told = translate("--input", "in.txt").err.splitlines()
+    assert [line for line in told if re.fullmatch(r"translating: 2 of 3 lines, [\d.,]+ lines/s, \d+m\d\ds left", line)], told
+    told = translate(stdin=b"the cat\na dog\n").err.splitlines()
+    assert [line for line in told if re.fullmatch(r"translating: 2 lines, [\d.,]+ lines/s", line)], told
