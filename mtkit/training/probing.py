@@ -38,7 +38,7 @@ def with_micro_batches(config: Config, data: PreparedData, device: torch.device,
         longest = int(max(pairs.source_lengths.max(), pairs.target_lengths.max())) + 1
         if device.type == "cpu":
             update = config.training.update_tokens
-            found = update // max(1, min(-(-update // ON_CPU), update // longest))
+            found = update // max(1, min(max(processes.count, -(-update // ON_CPU)), update // longest))
         else:
             model = Transformer(config.model, len(vocabularies.target), len(vocabularies.source)).to(device)
             model.recompute = config.training.recompute

@@ -5,7 +5,9 @@ what metrics.jsonl says and are never read by mtkit.
 from collections.abc import Mapping
 from pathlib import Path
 
+from mtkit.checkpoint import GO_ON
 from mtkit.support.errors import UserError
+from mtkit.support.files import writing
 
 FOLDER = "tensorboard"
 """In the run folder."""
@@ -22,7 +24,8 @@ class Board:
                 "training.tensorboard needs the tensorboardX library: pip install 'mtkit[tensorboard]'"
             ) from None
         # With a suffix: a name is else only as new as the second, and would take another file's place.
-        self._writer = SummaryWriter(str(folder), purge_step=done + 1, filename_suffix=f".{done}")
+        with writing(folder, cure=GO_ON):
+            self._writer = SummaryWriter(str(folder), purge_step=done + 1, filename_suffix=f".{done}")
 
     def add(self, figures: Mapping[str, object]) -> None:
         """The numbers among `figures`, each under its name, at the update that is one of them."""

@@ -307,6 +307,12 @@ class Trainer:
             f"update = {per_update} micro-batches of {training.micro_batch_tokens} tokens on each side | "
             f"{run.folder} will need up to {bytes_text(kept * 12 * weights)}"
         )
+        if per_update < self._processes.count:
+            self._say(
+                f"WARNING: {self._processes.count - per_update} of {self._processes.count} processes have nothing to do: an "
+                f"update has {per_update} micro-batches; set training.micro_batch_tokens=auto, or to "
+                f"{training.update_tokens // self._processes.count} at most"
+            )
 
     def _say(self, text: str) -> None:
         if self._processes.leads:

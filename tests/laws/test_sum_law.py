@@ -131,6 +131,8 @@ def test_many_processes(forked: Forked, folder: Path, alone: dict[int, Run], tmp
     done = forked(count, SHARED, folder / "config.yaml", folder / "data", tmp_path / "many", FOUR)
     assert done.returncode == 0, done.stderr
     check_same(Run(tmp_path / "many"), alone[FOUR])
+    idle = "WARNING: 4 of 8 processes have nothing to do: an update has 4 micro-batches"
+    assert (idle in done.stderr) == (count == 8)
 
 
 def test_a_failure_of_one_process_ends_all(forked: Forked, folder: Path, tmp_path: Path) -> None:

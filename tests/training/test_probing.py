@@ -91,6 +91,8 @@ def test_without_a_memory_of_its_own_to_fill(toy_corpus: Path, toy_data: Path, t
             str(toy_corpus / "toy.yaml"), ("training.micro_batch_tokens=auto", f"training.update_tokens={update}")
         )
         assert with_micro_batches(auto, data, CPU, Processes(), tmp_path / "run").training.micro_batch_tokens == found
+    shared = with_micro_batches(auto, data, CPU, Processes(0, 3), tmp_path / "run")
+    assert shared.training.micro_batch_tokens == 100, "all processes have something to do"
 
 
 def test_a_run_keeps_what_was_found(train: Callable[..., Run], toy_corpus: Path, toy_data: Path, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from mtkit.checkpoint import METRICS, Run
 from mtkit.support.errors import UserError
+from mtkit.support.files import UnwritableError
 
 event_pb2 = pytest.importorskip("tensorboardX.proto.event_pb2")
 
@@ -52,6 +53,13 @@ def test_the_figures_of_every_record(train: Callable[..., Run], toy_corpus: Path
     assert {step: pytest.approx(figures, rel=1e-6) for step, figures in wanted.items()} == told
     (start,) = [event.step for event in events(second) if event.HasField("session_log")]
     assert start == 3, "what the first run said of later updates is withdrawn"
+
+
+def test_a_place_that_cannot_be_written(train: Callable[..., Run], toy_corpus: Path, toy_data: Path, tmp_path: Path) -> None:
+    run = train(toy_corpus / "toy.yaml", ["training.updates=2"], toy_data, tmp_path / "run")
+    (run.folder / "tensorboard").touch()
+    with pytest.raises(UnwritableError, match="tensorboard"):
+        train(toy_corpus / "toy.yaml", [*OPTIONS, "training.updates=3"], toy_data, run.folder, resume=True)
 
 
 def test_without_the_library(
