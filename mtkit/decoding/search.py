@@ -217,9 +217,17 @@ class _Survivors:
 def _survivors(going: NDArray[np.bool_]) -> _Survivors:
     """going [S, G, C]: which candidates go on."""
     counts = going.sum(axis=2)
-    sentences = np.flatnonzero(counts.any(axis=1))
+    sentences = _closed_up(np.flatnonzero(counts.any(axis=1)))
     ranks = np.argsort(~going[sentences], axis=2, kind="stable")[:, :, : counts.max(initial=0)]
     return _Survivors(sentences, ranks)
+
+
+def _closed_up(sentences: Integers) -> Integers:
+    """The same, those within the first places where they are; the last ones take the places of those that have left."""
+    order = np.arange(len(sentences))
+    stay = sentences < len(sentences)
+    order[np.setdiff1d(order, sentences[stay])] = sentences[~stay]
+    return order
 
 
 def _select(state: State, parents: Integers, chosen: _Survivors, *, width: int, device: torch.device) -> None:

@@ -9,8 +9,9 @@ from torch import Tensor
 
 from mtkit.config import schema
 from mtkit.data.vocabulary import Vocabulary
+from mtkit.decoding.linear_maps import MAPS, lacking
 from mtkit.decoding.search import Hypothesis, beam_search
-from mtkit.decoding.stepping import DecodingState, Stepper
+from mtkit.decoding.stepping import NEVER, DecodingState, Stepper
 from mtkit.model.transformer import Transformer
 
 CPU = torch.device("cpu")
@@ -168,3 +169,36 @@ def test_bfloat16_is_close_and_scores_are_float32(vocabulary: Vocabulary, random
     assert (results[0].exp() - results[1].exp()).abs().max() < 0.3
     for best in cached([model], sources, schema.Decoding(precision="bfloat16")):
         assert best[0].log_probability < 0
+
+
+@pytest.mark.skipif(lacking("float32") is not None, reason="a torch without oneDNN")
+def test_the_best_of_a_step_are_those_of_the_whole_step(vocabulary: Vocabulary, random_model: Models, lines: Lines) -> None:
+    stepper, sources = Stepper([random_model(4)], CPU), vocabulary.encode(lines(6))
+    assert stepper.finds_best
+    newest = torch.ones(6, 1, dtype=torch.int64)
+    with stepper.running():
+        whole = stepper.step(newest, stepper.begin(sources))
+        values, tokens = stepper.best(newest, stepper.begin(sources), 7)
+    whole[:, list(NEVER)] = -torch.inf
+    torch.testing.assert_close(values, whole.topk(7).values)
+    assert torch.equal(tokens, whole.topk(7).indices)
+    assert not Stepper([random_model(4)] * 2, CPU).finds_best
+
+
+@pytest.mark.parametrize("precision", [name for name in MAPS if lacking(name) is None])
+def test_a_search_over_the_best_of_each_step_is_the_search_over_all(
+    precision: str, vocabulary: Vocabulary, random_model: Models, lines: Lines
+) -> None:
+    """Also in rounded arithmetic, where both tell the log-probabilities in float32 and choose alike but for near ties."""
+    stepper, sources = Stepper([random_model(2)], CPU, precision), vocabulary.encode(lines(40))
+    options, limits = schema.Decoding(n_best=2), [len(source) + 6 for source in sources]
+    with stepper.running():
+        whole, best = (
+            beam_search(stepper.step, stepper.begin(sources), limits, options, CPU, best_of_step=way)
+            for way in (None, stepper.best)
+        )
+    same = [[one.tokens for one in few] == [one.tokens for one in all_] for few, all_ in zip(best, whole, strict=True)]
+    assert sum(same) >= (40 if precision == "float32" else 36)
+    for few, all_ in zip(best, whole, strict=True):
+        if few[0].tokens == all_[0].tokens:
+            assert few[0].score == pytest.approx(all_[0].score, abs=1e-4 if precision == "float32" else 0.1)
