@@ -32,24 +32,12 @@ def values_of(entry: Entry) -> st.SearchStrategy[Any]:
             return st.lists(st.sampled_from(entry.choices) if entry.choices else text, max_size=3)
 
 
-def options() -> list[Entry]:
-    """All that a dump of the defaults holds: not what a list of sections would, which is empty."""
-    lists = [entry.path for entry in catalogue().values() if entry.default == ()]
-    return [
-        entry for entry in catalogue().values() if not any(entry.path[: len(path)] == path != entry.path for path in lists)
-    ]
-
-
 @st.composite
 def configs(draw: st.DrawFn) -> Config:
     """Configs with a few options changed, whichever the schema accepts together."""
-<<<<<<< HEAD
-    known = [entry for entry in options() if not entry.is_section and entry.path[-1] != "more"]
-=======
     options = [entry for entry in catalogue().values() if not (entry.is_section or entry.in_list)]
->>>>>>> data
     values: dict[str, Any] = Config().model_dump()
-    for entry in draw(st.lists(st.sampled_from(known), max_size=4)):
+    for entry in draw(st.lists(st.sampled_from(options), max_size=4)):
         section = values
         for name in entry.path[:-1]:
             section = section[name]
@@ -69,8 +57,4 @@ def test_a_dumped_config_reads_back_equal(tmp_path_factory: pytest.TempPathFacto
 
 
 def test_a_dump_holds_every_option() -> None:
-<<<<<<< HEAD
-    assert len(re.findall(r"(?m)^ *\w+:", dump_config(Config()))) == len(options())
-=======
     assert len(re.findall(r"(?m)^ *\w+:", dump_config(Config()))) == sum(not entry.in_list for entry in catalogue().values())
->>>>>>> data
