@@ -12,6 +12,8 @@ import pytest
 from pydantic import ValidationError
 
 from mtkit.config import schema
+from mtkit.config.loader import override_config
+from mtkit.config.schema import Config
 from mtkit.data.corpus import open_corpora
 from mtkit.support.errors import UserError
 
@@ -116,6 +118,15 @@ def test_several_corpora_with_weights_and_tags(tmp_path: Path) -> None:
     assert [(part.pairs, part.weight, part.tag) for part in corpus.parts] == [(2, 2.0, ""), (1, 0.5, "<bt>")]
     assert [(pair.source, pair.line) for pair in corpus] == [("a", 1), ("b", 2), ("c", 1)]
     assert data.tags == ("<bt>",)
+
+
+def test_a_corpus_may_be_added_on_the_command_line() -> None:
+    """As scripts/back_translation.sh does."""
+    more = "data.train.more=[{source: a.translated.txt, target: news.de.gz, tag: <bt>, weight: 0.5}]"
+    (corpus,) = override_config(Config(), [more]).data.train.more
+    assert (corpus.source, corpus.target, corpus.tag, corpus.weight) == (("a.translated.txt",), ("news.de.gz",), "<bt>", 0.5)
+    with pytest.raises(UserError, match=r"weight: 0}\]: must be a number above 0"):
+        override_config(Config(), ["data.train.more=[{tsv: a, weight: 0}]"])
 
 
 def test_test_sets_by_name(tmp_path: Path) -> None:
