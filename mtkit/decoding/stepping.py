@@ -64,10 +64,10 @@ class Stepper:
         """On a CPU, later changes of the models' weights do not all reach it. UserError if it has not that arithmetic."""
         assert models, "at least one model"
         self.device = device
-        self._packed = device.type == "cpu" and _may_pack(models, precision)
-        self.precision = "float32" if self._packed else precision
-        self.models = [with_maps(model, precision) for model in models] if self._packed else list(models)
-        self._outputs = [Output(model.output_matrix, precision, NEVER) for model in models] if self._packed else []
+        packed = _may_pack(models, device, precision)
+        self.precision = "float32" if packed else precision
+        self.models = [with_maps(model, precision) for model in models] if packed else list(models)
+        self._outputs = [Output(model.output_matrix, precision, NEVER) for model in models] if packed else []
         self._mean = ENSEMBLES[ensemble]
         self._watched: list[dict[str, list[Tensor]]] = []  # attention weights of each model, while somebody looks
 
@@ -204,9 +204,9 @@ def _collated(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
     return collate(*([np.asarray(tokens, dtype=np.int64) for tokens in side] for side in (sources, targets)))
 
 
-def _may_pack(models: Sequence[Transformer], precision: str) -> bool:
+def _may_pack(models: Sequence[Transformer], device: torch.device, precision: str) -> bool:
     """Whether the models' linear maps can be packed; else they are computed as in training. UserError if int8 needs it."""
-    lack = lacking(precision)
+    lack = lacking(precision) if device.type == "cpu" else f"this {device.type} has none here"
     if any(model.embedding.weight.dtype != torch.float32 for model in models):
         lack = "the weights are not float32"
     if lack and precision == "int8":

@@ -13,6 +13,7 @@ from mtkit.decoding.linear_maps import MAPS, lacking
 from mtkit.decoding.search import Hypothesis, beam_search
 from mtkit.decoding.stepping import NEVER, DecodingState, Stepper
 from mtkit.model.transformer import Transformer
+from mtkit.support.errors import UserError
 
 CPU = torch.device("cpu")
 Models = Callable[..., Transformer]
@@ -202,3 +203,11 @@ def test_a_search_over_the_best_of_each_step_is_the_search_over_all(
     for few, all_ in zip(best, whole, strict=True):
         if few[0].tokens == all_[0].tokens:
             assert few[0].score == pytest.approx(all_[0].score, abs=1e-4 if precision == "float32" else 0.1)
+
+
+def test_int8_is_refused_where_there_is_none(random_model: Models, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cpu, "_is_vnni_supported", lambda: False)
+    with pytest.raises(UserError, match=r"decoding\.precision int8: this CPU has no VNNI: set decoding\.precision=float32"):
+        Stepper([random_model(0)], CPU, "int8")
+    with pytest.raises(UserError, match=r"decoding\.precision int8: this cuda has none here"):
+        Stepper([random_model(0)], torch.device("cuda"), "int8")
