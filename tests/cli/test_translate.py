@@ -428,3 +428,33 @@ def test_a_bar_fits_not_and_lines_tell_how_far_it_is(translate: Call, home: Path
     assert [line for line in told if re.fullmatch(r"translating: 2 of 3 lines, [\d.,]+ lines/s, \d+m\d\ds left", line)], told
     told = translate(stdin=b"the cat\na dog\n").err.splitlines()
     assert [line for line in told if re.fullmatch(r"translating: 2 lines, [\d.,]+ lines/s", line)], told
+
+
+@pytest.mark.slow
+def test_memory_is_flat_over_300_000_streamed_lines(home: Path) -> None:
+    limits = ["--set", "decoding.max_length_factor=0.0", "--set", "decoding.max_length_constant=2"]
+    running = process(home, "--beam-size", "1", *limits, "--format", "tsv")
+    assert running.stdin is not None
+    assert running.stdout is not None
+    assert running.stderr is not None
+    pipes = running.stdin, running.stdout, running.stderr
+    for reader in pipes[1:]:
+        os.set_blocking(reader.fileno(), False)
+    block, sent, received = b"the cat\na dog\n\n" * 1000, 0, 0
+    sizes: list[float] = []
+    while received < 300_000:
+        if sent < 300_000 and sent - received <= 9_000:
+            running.stdin.write(block)
+            running.stdin.flush()
+            sent += 3000
+        select.select(pipes[1:], [], [], 0.1)
+        running.stderr.read()  # warnings
+        received += (running.stdout.read() or b"").count(b"\n")
+        if received // 20_000 > len(sizes):
+            status = Path(f"/proc/{running.pid}/status").read_text()
+            sizes.append(int(status.split("VmRSS:")[1].split()[0]) / 1024)
+    running.stdin.close()
+    for reader in pipes[1:]:
+        reader.close()
+    assert running.wait(timeout=60) == 0
+    assert max(sizes) - sizes[1] < 20, f"{sizes} MiB"
