@@ -54,6 +54,7 @@ bench: $(TESTABLE) ## speed and memory, one JSON line each, ratios against a bas
 	OMP_WAIT_POLICY=PASSIVE $(BIN)/python scripts/bench_prepare.py
 	OMP_WAIT_POLICY=PASSIVE $(BIN)/python scripts/bench_train.py
 	OMP_WAIT_POLICY=PASSIVE $(BIN)/python scripts/bench_translate.py
+	OMP_WAIT_POLICY=PASSIVE $(BIN)/python scripts/bench_evaluate.py
 
 quality: $(INSTALLED) ## train the demo and Multi30k with three seeds each and hold them against the last recording (hours)
 	OMP_WAIT_POLICY=PASSIVE $(BIN)/python scripts/quality.py $(ARGS)

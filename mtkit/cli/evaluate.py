@@ -51,7 +51,9 @@ class _Evaluated:
 @click.option(
     "--hypothesis", "hypotheses", metavar="FILE", multiple=True, help="Translations to score instead; may be repeated."
 )
-@click.option("--test-set", metavar="NAME", help="Test set such as newstest2014.  [default: the config's]")
+@click.option(
+    "--test-set", metavar="NAME", help="Test set such as newstest2014, in the config's languages.  [default: the config's]"
+)
 @click.option("--source", metavar="FILE", help="Text to translate instead of a test set.")
 @click.option("--reference", "references", metavar="FILE", multiple=True, help="Its human translation; may be repeated.")
 @click.option(
@@ -120,7 +122,7 @@ def evaluate(
         click.echo("WARNING: the systems are not compared: they were scored on other text or with other options", err=True)
     click.echo("\n".join(_as_json(results, comparisons) if form == "json" else _as_text(results, comparisons)))
     if report and shared:
-        _write_report(report, evaluated, shared)
+        _write_report(report, evaluated, shared, comparisons)
 
 
 _Results = Sequence[tuple[str, Sequence["Score"], Sequence["SentenceScores"]]]
@@ -233,21 +235,20 @@ def _scorer(system: _Evaluated, imported: Sequence[Path]) -> "Scorer":
     return scorer
 
 
-def _write_report(target: Path, evaluated: Sequence[_Evaluated], scorer: "Scorer") -> None:
+def _write_report(
+    target: Path, evaluated: Sequence[_Evaluated], scorer: "Scorer", comparisons: Sequence["Comparison"]
+) -> None:
     """The page about systems that compare with each other."""
     from mtkit.evaluation.analysis import Texts
     from mtkit.evaluation.comparison import System
     from mtkit.inspection.evaluation_page import write_evaluation_page
 
-    if scorer is None:
-        raise UserError(
-            f"--report {target}: the systems were scored on other text or with other options: report on them apart"
-        )
     first = evaluated[0]
     material, data = first.material, first.config.data
     write_evaluation_page(
         Texts(material.source, material.references, [System(each.name, each.lines) for each in evaluated]),
         scorer,
+        comparisons,
         target,
         source_language=data.source_language,
         target_language=data.target_language,

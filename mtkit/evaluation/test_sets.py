@@ -109,7 +109,8 @@ def resolve_name(name: str, pair: str) -> str:
         raise UserError(f"unknown test set {name!r} for {pair}: {advice}")
     pairs = sorted(DATASETS[known].langpairs)
     if pair not in pairs:
-        raise UserError(f"test set {name!r} has no {pair}: choose one of its language pairs, {' '.join(pairs)}")
+        languages = "set data.source_language and data.target_language to one of its language pairs"
+        raise UserError(f"test set {name!r} has no {pair}: {languages}, {' '.join(pairs)}")
     return known
 
 

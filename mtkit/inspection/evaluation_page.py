@@ -1,6 +1,6 @@
 """One HTML page about translations: how good they are, where they are not, and the sentences that show it.
 
-Comes in: systems with their translations, source and references, a `Scorer`, the words of the training text if there is one.
+Comes in: systems with their translations, source and references, scores and comparisons, the words of the training text.
 Goes out: a page that needs neither network nor script. What it looks like is in evaluation.html beside this file.
 """
 
@@ -20,7 +20,7 @@ from mtkit.evaluation.analysis import (
     length_ratios,
     telling_examples,
 )
-from mtkit.evaluation.comparison import Comparison, compare
+from mtkit.evaluation.comparison import Comparison
 from mtkit.evaluation.faults import Fault, faults
 from mtkit.evaluation.scores import Score, Scorer
 from mtkit.evaluation.words import Run, held_against
@@ -91,6 +91,7 @@ class EvaluationPage:
 def write_evaluation_page(
     texts: Texts,
     scorer: Scorer,
+    comparisons: Sequence[Comparison],
     target: Path,
     *,
     source_language: str,
@@ -102,14 +103,20 @@ def write_evaluation_page(
 
     `frequency` tells how often the training text has the words of the source, in small letters; None where it is not known.
     """
-    page = look_at(texts, scorer, source_language, target_language, frequency)
+    page = look_at(texts, scorer, comparisons, source_language, target_language, frequency)
     write_page(render_page("evaluation.html", page=page), target, option)
 
 
 def look_at(
-    texts: Texts, scorer: Scorer, source_language: str, target_language: str, frequency: Mapping[str, int] | None
+    texts: Texts,
+    scorer: Scorer,
+    comparisons: Sequence[Comparison],
+    source_language: str,
+    target_language: str,
+    frequency: Mapping[str, int] | None,
 ) -> EvaluationPage:
-    """All that there is to tell of these translations."""
+    """All that there is to tell of these translations. `comparisons` are those of the systems, none if there is but one."""
+    assert bool(comparisons) == (len(texts.systems) > 1), "several systems, several comparisons"
     systems = tuple(system.name for system in texts.systems)
     lengths = length_ratios(texts, scorer)
     shares = [
@@ -126,7 +133,7 @@ def look_at(
         source_language=source_language,
         target_language=target_language,
         scores=tuple(scorer.score(system.lines, system.name, intervals=True) for system in texts.systems),
-        comparisons=compare(texts.systems, scorer) if len(systems) > 1 else (),
+        comparisons=tuple(comparisons),
         by_length=_groups("length", "BLEU by sentence length", f"words of the {side}", by_length(texts, scorer), systems),
         by_frequency=rare,
         lengths=lengths,

@@ -42,7 +42,9 @@ def scorer(references: list[list[str]] | None = None) -> Scorer:
 
 def page(texts: Texts, frequency: dict[str, int] | None = None) -> Element:
     """The page, read; ElementTree refuses whatever is not well-formed."""
-    seen = look_at(texts, scorer([list(lines) for lines in texts.references]), "en", "de_AT", frequency)
+    made = scorer([list(lines) for lines in texts.references])
+    comparisons = compare(texts.systems, made) if len(texts.systems) > 1 else ()
+    seen = look_at(texts, made, comparisons, "en", "de_AT", frequency)
     return ElementTree.fromstring(render_page("evaluation.html", page=seen))
 
 
@@ -191,21 +193,13 @@ def test_no_more_sentences_than_one_reads() -> None:
 
 def test_the_same_translations_give_the_same_bytes_and_failures_keep_the_old_page(tmp_path: Path) -> None:
     target = tmp_path / "page.html"
+    languages = {"source_language": "en", "target_language": "de"}
     for name in ("page.html", "again.html"):
-        write_evaluation_page(
-            ONE, scorer(), tmp_path / name, source_language="en", target_language="de", frequency=None, option="--report"
-        )
+        write_evaluation_page(ONE, scorer(), (), tmp_path / name, **languages, frequency=None, option="--report")
     assert target.read_bytes() == (tmp_path / "again.html").read_bytes()
+    nowhere = tmp_path / "none" / "page.html"
     with pytest.raises(UserError, match=r"--report .*none/page\.html: there is no folder"):
-        write_evaluation_page(
-            ONE,
-            scorer(),
-            tmp_path / "none" / "page.html",
-            source_language="en",
-            target_language="de",
-            frequency=None,
-            option="--report",
-        )
+        write_evaluation_page(ONE, scorer(), (), nowhere, **languages, frequency=None, option="--report")
 
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -216,8 +210,16 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 def test_a_browser_shows_it_without_scrolling_sideways(width: int, tmp_path: Path) -> None:
     """Chromium measures the page itself; the probe stands in a frame around it, as the page lets no script run."""
     target = tmp_path / "page.html"
+    made = scorer()
     write_evaluation_page(
-        BOTH, scorer(), target, source_language="en", target_language="de", frequency={"der": 5}, option="--report"
+        BOTH,
+        made,
+        compare(SYSTEMS, made),
+        target,
+        source_language="en",
+        target_language="de",
+        frequency={"der": 5},
+        option="--report",
     )
     probe = tmp_path / "probe.html"
     probe.write_text(
