@@ -97,7 +97,7 @@ def test_activations_are_those_of_one_micro_batch(precision: str) -> None:
 )
 def test_the_cache_is_that_of_real_decoding(options: Options, precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As many sentences as fit into a batch, each with its beam, to the last token allowed; as on a GPU in 16 bits."""
-    monkeypatch.setattr(stepping, "_may_pack", lambda models, precision: False)
+    monkeypatch.setattr(stepping, "_may_pack", lambda *_: False)
     config = small(options, precision)
     stepper = Stepper([Transformer(config.model, PIECES)], torch.device("cpu"), precision)
     with stepper.running():

@@ -321,7 +321,7 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_it_resumed(
         file.write_bytes(file.read_bytes()[:-100])
     capsys.readouterr()
     short(tmp_path / "run", resume=True)
-    told = capsys.readouterr().err.splitlines()
+    told = [line for line in capsys.readouterr().err.splitlines() if "waits for data" not in line]  # the machine may be slow
     assert [line.split(": ")[1].removeprefix(f"{run.checkpoint_folder}/") for line in told if "WARNING" in line] == [
         "step-00000004/model.safetensors",
         "step-00000003/state.json",
