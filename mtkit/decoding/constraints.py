@@ -24,6 +24,22 @@ Keys = set[tuple[int, Tokens]]
 """Hypotheses by sentence and tokens."""
 
 
+class Texts:
+    """The texts of hypotheses: all that look at them share one, so that each is decoded once a step."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+        self._known: dict[Tokens, str] = {}  # of the latest step, whose hypotheses are all of one length
+
+    def __call__(self, keys: Sequence[Tokens]) -> list[str]:
+        """The text of each hypothesis; all have the same number of tokens."""
+        if keys and len(keys[0]) != len(next(iter(self._known), ())):
+            self._known = {}
+        missing = list({key for key in keys if key not in self._known})
+        self._known.update(zip(missing, self.vocabulary.decode(missing), strict=True))
+        return [self._known[key] for key in keys]
+
+
 class Forbidden:
     """Phrases that do not come. A hypothesis that ends with one goes on with letters, so that it ends with another word."""
 
@@ -31,7 +47,7 @@ class Forbidden:
         self,
         wishes: Sequence[Wishes],
         limits: Sequence[int],
-        vocabulary: Vocabulary,
+        texts: Texts,
         breaks: Breaks,
         required: "Required | None" = None,
     ) -> None:
@@ -42,15 +58,15 @@ class Forbidden:
         self._late = [limit - tail for limit, tail in zip(limits, tails, strict=True)]
         """From this token on, by sentence, no phrase may even stand at the end of a hypothesis."""
         self._spared = required.letters if required else [set[int]()] * len(limits)
-        self._vocabulary, self._breaks = vocabulary, breaks
+        self._texts, self._vocabulary, self._breaks = texts, texts.vocabulary, breaks
         self._endings: dict[int, tuple[Tensor, list[int]]] = {}  # by sentence, made when needed
 
     def __call__(self, log_probabilities: Tensor, history: Integers, running: Integers) -> None:
         """Forbids whole hypotheses [S, H, V], or all tokens after which a phrase would be there."""
         watched = [row for row, sentence in enumerate(running.tolist()) if self._patterns[sentence]]
         hypotheses, length = history.shape[1:]
-        tokens = history[watched, :, 1:].reshape(len(watched) * hypotheses, length - 1).tolist()
-        for place, (key, text) in enumerate(zip(tokens, self._vocabulary.decode(tokens), strict=True)):
+        keys = [tuple(each) for row in watched for each in history[row, :, 1:].tolist()]
+        for place, (key, text) in enumerate(zip(keys, self._texts(keys), strict=True)):
             row, hypothesis = watched[place // hypotheses], place % hypotheses
             sentence = int(running[row])
             target = log_probabilities[row, hypothesis]
@@ -73,7 +89,7 @@ class Forbidden:
             banned = ~self._breaks.goes_on
         return banned
 
-    def _completing(self, sentence: int, key: list[int], tokens: list[int]) -> list[int]:
+    def _completing(self, sentence: int, key: Tokens, tokens: list[int]) -> list[int]:
         """Those of `tokens` after which a phrase would stand at the end of the hypothesis `key`."""
         found = self._patterns[sentence]
         assert found is not None
@@ -134,17 +150,18 @@ class Required:
         wishes: Sequence[Wishes],
         limits: Sequence[int],
         begins: Sequence[int],
-        vocabulary: Vocabulary,
+        texts: Texts,
         breaks: Breaks,
     ) -> None:
         """begins: tokens of each sentence's forced prefix."""
+        vocabulary = texts.vocabulary
         self._demands = [[_wanted(demand, wish.forbidden, vocabulary) for demand in wish.required] for wish in wishes]
         self.limits, self._begins = limits, begins
         rooms = [sum(wanted.count * wanted.shortest for wanted in each) for each in self._demands]
         # Two more: for a word that a forbidden phrase makes longer, and the end token.
         self.needs = [begin + room + 2 if room else 1 for begin, room in zip(begins, rooms, strict=True)]
         """Tokens that each sentence has to have room for."""
-        self._vocabulary, self._breaks = vocabulary, breaks
+        self._texts, self._breaks = texts, breaks
         spellings = [[spelt for wanted in each for spelt in wanted.spellings] for each in self._demands]
         self.letters = [{token for spelt in each for token in spelt.tokens} for each in spellings]
         """All tokens that spell something for each sentence."""
@@ -164,7 +181,7 @@ class Required:
         rows = [row for row, sentence in enumerate(running.tolist()) if self._demands[sentence]]
         hypotheses = history.shape[1]
         tokens = [tuple(each) for row in rows for each in history[row, :, 1:].tolist()]
-        texts = self._vocabulary.decode(tokens)
+        texts = self._texts(tokens)
         known, self._standings, self.offers = self._standings, {}, []
         for place, (text, key) in enumerate(zip(texts, tokens, strict=True)):
             row, hypothesis = rows[place // hypotheses], place % hypotheses
@@ -261,6 +278,11 @@ class Required:
             befores = zip(wanted.spellings, parent.matched[place], strict=True)
             matched.append(tuple(each.advance(before, key[-1]) for each, before in befores))
         return _Standing(tuple(closed), tuple(pending), tuple(matched))
+
+    def settled(self, sentence: int, key: Tokens) -> bool:
+        """Whether the hypothesis `key`, one of the latest step, has all for good."""
+        closed = self._standings[sentence, key].closed
+        return all(times >= wanted.count for wanted, times in zip(self._demands[sentence], closed, strict=True))
 
     def _lacks(self, sentence: int, standing: _Standing) -> bool:
         """Whether something would be missing if the hypothesis ended now."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mtkit.config import schema
 from mtkit.data.vocabularies import Vocabularies
 from mtkit.decoding.candidates import Beams, Chooser
-from mtkit.decoding.constraints import Forbidden, Required
+from mtkit.decoding.constraints import Forbidden, Required, Texts
 from mtkit.decoding.mbr import expected_likeness
 from mtkit.decoding.phrases import Breaks
 from mtkit.decoding.requests import Request
@@ -43,17 +43,15 @@ class OwnEngine:
         wishes = [request.wishes for request in requests]
         prefixes = self._vocabulary.encode([wish.prefix for wish in wishes])
         limits = [self._room(request.longest, len(prefix) + 1) for request, prefix in zip(requests, prefixes, strict=True)]
-        required = None
+        required, texts = None, Texts(self._vocabulary)
         if any(wish.required for wish in wishes):
-            required = Required(
-                wishes, limits, [len(prefix) for prefix in prefixes], self._vocabulary, self._spelling_breaks()
-            )
+            required = Required(wishes, limits, [len(prefix) for prefix in prefixes], texts, self._spelling_breaks())
             limits = [self._room(*pair) for pair in zip(limits, required.needs, strict=True)]
             required.limits = limits
         shortest = [min(request.shortest, limit) for request, limit in zip(requests, limits, strict=True)]
         rules: list[Rule] = rules_for(self._config, shortest, prefixes)
         if any(wish.forbidden for wish in wishes):
-            rules.append(Forbidden(wishes, limits, self._vocabulary, self._spelling_breaks(), required))
+            rules.append(Forbidden(wishes, limits, texts, self._spelling_breaks(), required))
         if required:
             # What is forbidden stays so, whatever is insisted on.
             again = [rule for rule in rules if isinstance(rule, Forbidden)]

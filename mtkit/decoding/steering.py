@@ -53,10 +53,12 @@ class SteeredBeams(Beams):
 
         First the best of those that lack least; then the best of each other bank, by score; then the rest.
         """
+        keys = [tuple(each) for each in history[:, 1:].tolist()]
+        if all(self._required.settled(sentence, key) for key in keys):
+            return
         parts: tuple[NDArray[Any], ...] = (best.sums[row, 0], best.parents[row, 0], best.tokens[row, 0])
         found: set[Candidate] = set(zip(*(part.tolist() for part in parts), strict=True)) | set(offered)
         ranked = sorted((one for one in found if np.isfinite(one[0])), key=lambda one: (-one[0], one[1], one[2]))
-        keys = [tuple(each) for each in history[:, 1:].tolist()]
         banks: dict[int, Candidate] = {}
         for one in ranked:
             banks.setdefault(self._required.lacking(sentence, keys[one[1]], one[2]), one)
