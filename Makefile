@@ -44,7 +44,7 @@ check: $(TESTABLE) ## lint, types, and how the house is built
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports --config setup.cfg
+	$(BIN)/lint-imports setup.cfg
 
 format: $(TESTABLE) ## put the source in shape
 	$(BIN)/ruff check --fix .

@@ -53,7 +53,7 @@ class Forbidden:
     ) -> None:
         """wishes, limits: by sentence. Where something is required too, the end of a hypothesis must be free for it."""
         self._phrases = [wish.forbidden for wish in wishes]
-        self._patterns = [pattern(phrases, vocabulary.normalise) if phrases else None for phrases in self._phrases]
+        self._patterns = [pattern(phrases, texts.vocabulary.normalise) if phrases else None for phrases in self._phrases]
         tails = required.needs if required else [1] * len(limits)
         self._late = [limit - tail for limit, tail in zip(limits, tails, strict=True)]
         """From this token on, by sentence, no phrase may even stand at the end of a hypothesis."""

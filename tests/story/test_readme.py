@@ -59,8 +59,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         text = [[draw.choice(words) for _ in range(draw.randint(2, 6))] for _ in range(lines)]
         (folder / f"{split}.en").write_text("".join(" ".join(line) + "\n" for line in text))
         (folder / f"{split}.de").write_text("".join(" ".join(reversed(line)).upper() + "\n" for line in text))
-    for name in ("output.de", "reference.de", "input.txt"):
+    for name in ("output.de", "reference.de", "a.de", "b.de", "output.txt"):
         (folder / name).write_text((folder / "small.de").read_text())
+    for name in ("source.en", "input.txt"):
+        (folder / name).write_text((folder / "small.en").read_text())
+    (folder / "terms.tsv").write_text("ba\tBA\n")
+    (line,) = re.findall(r"```json\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL)
+    (folder / "lines.jsonl").write_text(line, encoding="utf-8")
     for name, data in (("base", "wmt14_en_de"), ("multi30k", "multi30k"), ("demo", "demo")):
         (folder / f"{name}.yaml").write_text(TOY.format(name=data))
     return folder
