@@ -193,10 +193,9 @@ class Translator:
     def _text(self, parts: Sequence[Part], found: list[_Found]) -> TranslatedText:
         """One translation of a line from one hypothesis of each of its parts."""
         hypotheses = [each.hypothesis for each in found]
-        joined, spacing = "", ""
+        joined = ""
         for part, text in zip(parts, self._vocabularies.target.decode([one.tokens for one in hypotheses]), strict=True):
-            spacing = part.spacing or spacing
-            joined += spacing + text if joined and text else text
+            joined += part.spacing + text if joined and text else text
         return TranslatedText(
             joined,
             sum(one.length for one in hypotheses),
