@@ -68,7 +68,7 @@ class Int8Map(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """[R, I] -> [R, O]."""
         rows = x.reshape(-1, x.shape[-1])
-        largest = torch.linalg.vector_norm(rows, torch.inf, -1, keepdim=True).clamp_(min=TINY)
+        largest = rows.abs().amax(-1, keepdim=True).clamp_(min=TINY)  # the norm that is the same takes eight times as long
         rounded = torch.addcmul(self._middle, rows, LEVELS / largest).to(torch.uint8)
         product: Tensor = torch.ops.onednn.qlinear_pointwise(
             rounded,
