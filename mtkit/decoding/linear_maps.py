@@ -17,6 +17,9 @@ AnyModule = TypeVar("AnyModule", bound=nn.Module)
 LEVELS = 127
 """Whole numbers on each side of 0 that int8 weights and inputs are rounded to."""
 
+MIDDLE = LEVELS + 1.5
+"""Of the unsigned numbers that inputs are rounded to, and 0.5 because whole numbers are cut off."""
+
 TINY = 1e-30
 """In place of a largest number of 0, by which nothing can be divided."""
 
@@ -63,13 +66,12 @@ class Int8Map(nn.Module):
         self._weight = torch.ops.onednn.qlinear_prepack(rounded, None)
         self._zeros = torch.zeros(len(weight), dtype=torch.int64)
         self._bias = linear.bias
-        self._middle = torch.tensor(LEVELS + 1.5)  # of the unsigned numbers, and 0.5 because whole numbers are cut off
 
     def forward(self, x: Tensor) -> Tensor:
         """[R, I] -> [R, O]."""
         rows = x.reshape(-1, x.shape[-1])
-        largest = torch.linalg.vector_norm(rows, torch.inf, -1, keepdim=True).clamp_(min=TINY)
-        rounded = torch.addcmul(self._middle, rows, LEVELS / largest).to(torch.uint8)
+        largest = rows.abs().amax(-1, keepdim=True).clamp_(min=TINY)  # the norm that is the same takes eight times as long
+        rounded = (rows * (LEVELS / largest)).add_(MIDDLE).to(torch.uint8)
         product: Tensor = torch.ops.onednn.qlinear_pointwise(
             rounded,
             1 / LEVELS,
