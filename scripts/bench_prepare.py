@@ -8,6 +8,7 @@ same lines with the same vocabulary on as many processes.
 import argparse
 import multiprocessing
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -29,6 +30,7 @@ class Measured:
     """One run of `mtkit prepare`."""
 
     seconds: float
+    cpu_seconds: float  # of all processes: what other work on the machine hardly changes
     stages: dict[str, int]  # lines a second, as mtkit tells
     peak_mb: float  # of all processes together: what each has alone, and its share of what they share
 
@@ -48,6 +50,12 @@ def tree_memory(pid: int) -> float:
     return total + sum(tree_memory(int(child)) for child in children)
 
 
+def cpu_of_children() -> float:
+    """Seconds of all child processes that have ended, and of theirs."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def prepare(folder: Path, workers: int) -> Measured:
     """Runs the command on the text in `folder`."""
     config = folder / "bench.yaml"
@@ -58,7 +66,7 @@ def prepare(folder: Path, workers: int) -> Measured:
     )
     command = [sys.executable, "-m", "mtkit", "prepare", "--config", str(config), "--output", str(folder / "data")]
     command += ["--workers", str(workers), "--overwrite"]
-    begin = time.perf_counter()
+    begin, cpu = time.perf_counter(), cpu_of_children()
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     peak = [0.0]
 
@@ -76,7 +84,9 @@ def prepare(folder: Path, workers: int) -> Measured:
     if process.returncode:
         fail(f"mtkit prepare failed with exit code {process.returncode}", told)
     rates = re.findall(r"^(cleaning|encoding) train: [\d,]+ lines, ([\d,]+) lines/s$", told, flags=re.MULTILINE)
-    return Measured(seconds, {stage: int(rate.replace(",", "")) for stage, rate in rates}, round(peak[0], 1))
+    return Measured(
+        seconds, cpu_of_children() - cpu, {stage: int(rate.replace(",", "")) for stage, rate in rates}, round(peak[0], 1)
+    )
 
 
 def bare_share(model: str, files: tuple[str, str], first: int, count: int) -> float:
@@ -120,14 +130,16 @@ def main() -> None:
             measured[pairs] = prepare(folder, options.workers)
         large, small = measured[options.pairs], measured[min(measured)]
         bare = bare_rate(folder, options.workers, options.pairs)
-        growth = (large.seconds / small.seconds) / (options.pairs / min(measured))
+        growth = (large.cpu_seconds / small.cpu_seconds) / (options.pairs / min(measured))
         print_result(
             "prepare",
             pairs=options.pairs,
             workers=options.workers,
             seconds=round(large.seconds, 1),
             seconds_small=round(small.seconds, 1),
-            time_against_linear_growth=round(growth, 3),
+            cpu_seconds=round(large.cpu_seconds, 1),
+            cpu_seconds_small=round(small.cpu_seconds, 1),
+            cpu_time_against_linear_growth=round(growth, 3),
             lines_per_second=large.stages | {"bare_encoding": round(bare)},
             encoding_ratio=round(large.stages["encoding"] / bare, 3),
             all_processes_mb=large.peak_mb,
