@@ -6,20 +6,18 @@ the two `tok/s` is what we want: target tokens without padding, end token includ
 """
 
 import re
-import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 import yaml
-from measuring import Speed, fail, run
+from measuring import Speed, fail, peer_environment, run
 
 from mtkit.data.folder import PreparedData
 from mtkit.data.vocabulary import BOS, EOS, PAD, UNK
 
 PEER = "eole==0.6.4"
 UNDECLARED = "aiohttp"  # eole's command line imports it, its package does not require it
-CONSTRAINTS = Path(__file__).parents[1] / "constraints.txt"
 WINDOW = 4  # updates between two reports of a run; the first has the start-up in it
 PRECISIONS = {"float32": "fp32", "bfloat16": "bf16"}  # mtkit's and eole's names
 SPECIALS = {"pad_token": PAD, "bos_token": BOS, "decoder_start_token": BOS, "eos_token": EOS, "unk_token": UNK}
@@ -36,17 +34,7 @@ DIFFERENCES = (
 
 def peer_python(folder: Path) -> Path:
     """The interpreter of an environment with the peer and mtkit's torch, made in `folder` if it is not there."""
-    python, ready = folder / "venv" / "bin" / "python", folder / "venv" / PEER
-    if not ready.exists():
-        pin = re.search(r"^torch==\S+", CONSTRAINTS.read_text(encoding="utf-8"), re.MULTILINE)
-        assert pin, "constraints.txt pins torch"
-        run("making the peer's environment", [sys.executable, "-m", "venv", "--clear", folder / "venv"])
-        run(
-            f"installing {PEER}",
-            [python, "-m", "pip", "install", "--disable-pip-version-check", "--no-compile", PEER, pin[0], UNDECLARED],
-        )
-        ready.touch()
-    return python
+    return peer_environment(folder, PEER, UNDECLARED)
 
 
 def peer_versions(python: Path) -> str:
