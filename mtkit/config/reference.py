@@ -18,7 +18,7 @@ _HEADER = """\
 # Every option of mtkit with its default, which is that of the paper's base model (Vaswani et al. 2017).
 # A config file names only what it changes: start from base.yaml or demo.yaml and look here for what else there is.
 # On the command line an option is spelt with its sections: --set training.schedule.warmup=8000
-# Made by `python -m mtkit.config.reference`; a change here is lost, the options live in mtkit/config/schema.py.
+# Made by `python -m mtkit.config.reference`; a change here is lost, the options live in mtkit/config/sections.
 """
 
 

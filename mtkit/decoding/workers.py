@@ -17,7 +17,7 @@ from mtkit.decoding.translator import Translation, Translator
 from mtkit.support.errors import UserError
 
 Build = Callable[[torch.device], Translator]
-"""Must pickle."""
+"""It is sent to another process, so it must be a function of a module, or a partial of one."""
 
 
 class Workers:

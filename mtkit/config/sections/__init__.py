@@ -1,0 +1,1 @@
+"""The options by section, one file each; `schema` puts them together."""
