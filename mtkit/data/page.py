@@ -3,20 +3,14 @@
 Comes in: a `Report`. Goes out: one page that needs neither network nor script.
 """
 
-import re
 from pathlib import Path
 
-import jinja2
-
-import mtkit
 from mtkit.data.folder import BIN, BINS, SELDOM, Report
 from mtkit.data.summary import CHANGES_TOLD, REASONS_TOLD, warnings
 from mtkit.data.vocabularies import shortened
+from mtkit.support.pages import filled
 
 PAGE = "report.html"
-
-UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
-"""Characters that must not stand in a page, however they are written."""
 
 TICKS = 6
 """Numbers under a histogram, at most."""
@@ -30,21 +24,14 @@ def write_page(report: Report, path: Path) -> None:
 
 
 def render(report: Report) -> str:
-    """The page. All text in it is escaped, and characters that no page may hold are replaced by U+FFFD."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters |= {"number": "{:,}".format, "fixed": "{:.2f}".format}
+    """The page about a prepared folder."""
     splits = report.splits.values()
     training = report.splits["train"]
-    page = environment.get_template("page.html").render(
+    return filled(
+        Path(__file__).parent,
+        "page.html",
+        {"number": "{:,}".format, "fixed": "{:.2f}".format},
         report=report,
-        version=mtkit.__version__,
         languages=(report.source_language, report.target_language),
         warnings=warnings(report),
         fingerprint=shortened(report.vocabulary_fingerprint),
@@ -61,7 +48,6 @@ def render(report: Report) -> str:
             if training.examples.get(reason)
         ],
     )
-    return UNPRINTABLE.sub("\ufffd", page)
 
 
 def _ticks(bars: int) -> list[int]:

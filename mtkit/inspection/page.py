@@ -4,32 +4,19 @@ Comes in: a template beside this file and what it tells. Goes out: a page that n
 bytes for the same content. Knows nothing of what the pages are about.
 """
 
-import re
+from collections.abc import Callable
 from pathlib import Path
 
-import jinja2
-
-import mtkit
 from mtkit.support.errors import UserError
 from mtkit.support.files import whole_file
+from mtkit.support.pages import filled
 from mtkit.support.progress import duration
-
-UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
-"""Characters that must not stand in a page, however they are written."""
 
 
 def render_page(template: str, **content: object) -> str:
-    """The page. All text in it is escaped, and characters that no page may hold are replaced by U+FFFD."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters |= {"duration": duration, "number": "{:,}".format, "fixed": fixed}
-    return UNPRINTABLE.sub("\ufffd", environment.get_template(template).render(version=mtkit.__version__, **content))
+    """The page made of the template of that name beside this file."""
+    filters: dict[str, Callable[..., str]] = {"duration": duration, "number": "{:,}".format, "fixed": fixed}
+    return filled(Path(__file__).parent, template, filters, **content)
 
 
 def check_target(target: Path, option: str) -> None:
