@@ -68,6 +68,22 @@ def device_option(command: Command) -> Command:
     )(command)
 
 
+def devices_option(words: str) -> Callable[[Command], Command]:
+    """Adds `--devices`, given as the number `devices`; `words` tell what they share."""
+    return click.option("--devices", metavar="N", type=click.IntRange(min=1), default=1, show_default=True, help=words)
+
+
+def models_option(command: Command) -> Command:
+    """Adds `--model`, which may be repeated, given as the tuple `models`: one model or an ensemble."""
+    return click.option(
+        "--model",
+        "models",
+        metavar="RUN",
+        multiple=True,
+        help="Run folder, or one of its checkpoints; several are an ensemble.  [default: newest in runs/]",
+    )(command)
+
+
 def _note_debug(context: click.Context, parameter: click.Parameter, value: bool) -> None:
     session = context.find_object(Session)
     if session is not None and value:

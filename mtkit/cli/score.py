@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mtkit.cli.options import debug_option, device_option, set_option
+from mtkit.cli.options import debug_option, device_option, models_option, set_option
 from mtkit.support.errors import UserError
 
 if TYPE_CHECKING:
@@ -17,13 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option(
-    "--model",
-    "models",
-    metavar="RUN",
-    multiple=True,
-    help="Run folder, or one of its checkpoints; several are an ensemble.  [default: newest in runs/]",
-)
+@models_option
 @click.option("--source", metavar="FILE", required=True, help="Text, one line after another; plain or .gz.")
 @click.option("--target", metavar="FILE", required=True, help="Its translation, line by line.")
 @click.option("--format", "form", type=click.Choice(["text", "tsv", "jsonl"]), default="text", show_default=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mtkit.cli.options import config_option, debug_option, device_option, set_option
+from mtkit.cli.options import config_option, debug_option, device_option, devices_option, set_option
 from mtkit.support.job import all_done, anybody_spoke, goes_on, is_shared, note_begun, note_done
 
 if TYPE_CHECKING:
@@ -34,14 +34,7 @@ if TYPE_CHECKING:
 )
 @click.option("--resume", is_flag=True, help="Go on from the newest complete checkpoint of the run folder.")
 @click.option("--init-from", metavar="RUN", help="Begin with the weights of another run on the same vocabulary.")
-@click.option(
-    "--devices",
-    metavar="N",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Devices that share the work, one process each, started by torch's launcher; the result does not change.",
-)
+@devices_option("Devices that share the work, one process each, started by torch's launcher; the result does not change.")
 @set_option
 @device_option
 @debug_option

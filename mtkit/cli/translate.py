@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mtkit.cli.options import check_section, debug_option, device_option, set_option
+from mtkit.cli.options import check_section, debug_option, device_option, devices_option, models_option, set_option
 from mtkit.cli.translation_input import STREAM, Lines, check_input
 from mtkit.cli.translation_output import FORMATS, Report, check_output, opened, written
 from mtkit.support.errors import UserError
@@ -24,13 +24,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option(
-    "--model",
-    "models",
-    metavar="RUN",
-    multiple=True,
-    help="Run folder, or one of its checkpoints; several are an ensemble.  [default: newest in runs/]",
-)
+@models_option
 @click.option(
     "--input", "source", metavar="FILE", default=STREAM, help="Text, one line after another; plain or .gz.  [default: stdin]"
 )
@@ -49,14 +43,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="jsonl: objects with source, and if you like prefix, required, forbidden.",
 )
-@click.option(
-    "--devices",
-    metavar="N",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Devices that share the lines, one process each; the result does not change.",
-)
+@devices_option("Devices that share the lines, one process each; the result does not change.")
 @set_option
 @device_option
 @debug_option
