@@ -10,10 +10,11 @@ import signal
 import sys
 import time
 import warnings
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import torch
 from torch import nn
@@ -66,8 +67,10 @@ class Trainer:
         self._optimization = self._new_optimization()
         self._model.recompute = self._training.recompute
         if self._training.compile:
+            # On a CPU with torch's own random numbers, which its compiler would replace: our masks are drawn from them.
+            options: dict[str, str | int | bool | Callable[..., Any]] = {"fallback_random": device.type == "cpu"}
             for layer in (*self._model.encoder, *self._model.decoder):
-                layer.compile(dynamic=True)
+                layer.compile(dynamic=True, options=options)
         self._begin = time.perf_counter()
         self._done = 0  # updates
         self._validated: list[State] = []  # the scores so far, oldest first

@@ -119,8 +119,11 @@ def test_computing_layers_again_is_the_same_training(short: Train, losses: list[
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's compiler warns of torch's own doings
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf:UserWarning")
 def test_compiled_layers_are_the_same_training_to_rounding(short: Train, losses: list[float], tmp_path: Path) -> None:
     losses[:] = [1.0]
-    plain, compiled = short(tmp_path / "plain", "updates=3"), short(tmp_path / "compiled", "updates=3", "compile=true")
+    damped = ("updates=3", "optimizer.epsilon=0.001")  # or Adam blows up the rounding of gradients that are zero
+    plain, compiled = short(tmp_path / "plain", *damped), short(tmp_path / "compiled", *damped, "compile=true")
     ours, theirs = (run.checkpoints()[-1].model_tensors() for run in (compiled, plain))
     assert all(torch.allclose(ours[name], theirs[name], rtol=0, atol=1e-5) for name in theirs)
