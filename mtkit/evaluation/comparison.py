@@ -42,6 +42,12 @@ class Difference:
     significant: bool
     """Whether all p-values that there are lie below the level; False without any."""
 
+    @property
+    def verdict(self) -> str:
+        """In words; '' where nothing was tested."""
+        tested = self.bootstrap_p is not None or self.randomisation_p is not None
+        return ("significant" if self.significant else "not significant") if tested else ""
+
 
 @dataclass(frozen=True)
 class Standing:
@@ -71,7 +77,7 @@ class Comparison:
         """How the p-values came about, in words."""
         made = [f"paired bootstrap, {self.resamples:,} resamples"] if self.resamples else []
         made += [f"approximate randomisation, {self.trials:,} trials"] if self.trials else []
-        return f"{'; '.join(made)}; seed {self.seed}" if made else "no test of significance was asked for"
+        return f"{'; '.join(made)}; seed {self.seed}" if made else "no test of significance was asked for: all share rank 1"
 
     def to_json(self) -> dict[str, object]:
         """For `json.dumps`; what else there is to the scores is told with the systems."""

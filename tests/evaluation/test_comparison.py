@@ -145,8 +145,10 @@ def test_ranks_come_from_the_trials_where_there_are_no_resamples() -> None:
     assert "paired bootstrap" not in found.tests
     (neither,) = compared(SYSTEMS, resamples=0, trials=0)
     assert [standing.rank for standing in neither.standings] == [1, 1, 1, 1]
-    assert neither.tests == "no test of significance was asked for"
-    assert "significant)" not in "\n".join(comparison_text(neither))
+    assert neither.tests == "no test of significance was asked for: all share rank 1"
+    told = "\n".join(comparison_text(neither))
+    assert "significant)" not in told
+    assert "p <" not in told
 
 
 def test_the_interval_of_a_difference_is_paired() -> None:
