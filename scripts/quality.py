@@ -199,4 +199,8 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        print("interrupted: the same command goes on with the runs that are in --folder", file=sys.stderr)
+        sys.exit(130)
