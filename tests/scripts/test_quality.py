@@ -109,7 +109,8 @@ def test_no_trainer_takes_the_runs_of_another(tmp_path: Path, monkeypatch: pytes
     trainer = tmp_path / "mtkit" / "trainer.py"
     trainer.parent.mkdir()
     git(tmp_path, "init", "--quiet")
-    folders, commits = [], []
+    folders: list[Path] = []
+    commits: list[str] = []
     for content in ("one", "two"):
         trainer.write_text(content)
         if folders:
