@@ -100,7 +100,7 @@ def evaluate(
     --report writes one HTML page: scores by sentence length and by rare words, what went wrong, sentences side by side.
     """
     from mtkit.evaluation.comparison import System, compare
-    from mtkit.evaluation.unfinished import hypothesis_warnings
+    from mtkit.evaluation.unfinished import hypothesis_warnings, reference_warning
 
     _check_choice(models, hypotheses, test_set, source, references, report)
     for override in overrides:
@@ -120,6 +120,9 @@ def evaluate(
         scorer = shared or _scorer(each, imported)
         scores = scorer.score(each.lines, each.name, intervals=True)
         results.append((each.name, scores, scorer.sentence_scores(each.lines) if sentences else ()))
+    for name, reference in zip(evaluated[0].material.reference_names, evaluated[0].material.references, strict=True):
+        if warning := reference_warning(reference, evaluated[0].lines):
+            click.echo(f"WARNING: {name}: {warning}", err=True)
     comparisons: tuple[Comparison, ...] = ()
     if shared and len(evaluated) > 1:
         comparisons = compare([System(each.name, each.lines) for each in evaluated], shared)
