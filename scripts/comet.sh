@@ -2,7 +2,8 @@
 # COMET of translations, for `mtkit evaluate --import-scores`. COMET cannot be installed beside mtkit (it asks for other
 # versions of what datasets needs), so it gets an environment of its own, .venv-comet, made on first use; that and its model
 # are downloads of some gigabytes (PYTHON names the interpreter, one that numpy 1 has). The scores are those of comet-score,
-# sentence by sentence, with the sha256 of each translation, so that they are never shown beside another.
+# sentence by sentence, with the sha256 of each translation, so that they are never shown beside another; their signature
+# names the source and the reference by the same.
 #
 #   scripts/comet.sh SOURCE REFERENCE SCORES.json HYPOTHESIS...
 #   mtkit evaluate --hypothesis HYPOTHESIS... --source SOURCE --reference REFERENCE --import-scores SCORES.json
@@ -23,7 +24,7 @@ environment=${COMET_VENV:-$(dirname "$0")/../.venv-comet}
 for file in "$source" "$reference" "$@"; do
     case $file in *.gz) echo "Error: $file: comet-score reads plain files only: unpack it first" >&2; exit 2 ;; esac
     [ -f "$file" ] || { echo "Error: $file: no such file" >&2; exit 2; }
-    lines=$(wc -l <"$file") expected=$(wc -l <"$source")
+    lines=$(grep -c '' "$file" || true) expected=$(grep -c '' "$source" || true) # a last line without its end counts
     [ "$lines" = "$expected" ] || { echo "Error: line counts differ: $source $expected lines, $file $lines lines" >&2; exit 2; }
 done
 if [ ! -x "$environment/bin/comet-score" ]; then
@@ -58,7 +59,9 @@ for name in hypotheses:
             sys.exit(f"Error: {file}: comet-score did not read its lines as they are: look for carriage returns inside lines")
     digest = hashlib.sha256("".join(f"{line}\n" for line in lines(name)).encode("utf-8")).hexdigest()
     systems.append({"name": name, "sha256": digest, "scores": [row["COMET"] for row in rows]})
-signature = f"{model}|unbabel-comet:{version('unbabel-comet')}"
+digests = (hashlib.sha256("".join(f"{line}\n" for line in lines(name)).encode("utf-8")) for name in (source, reference))
+texts = "|".join(f"{name}:{digest.hexdigest()[:12]}" for name, digest in zip(("src", "ref"), digests, strict=True))
+signature = f"{model}|unbabel-comet:{version('unbabel-comet')}|{texts}"
 Path(target).write_text(json.dumps({"metric": "comet", "signature": signature, "systems": systems}), encoding="utf-8")
 END
 mv "$work/scores.json" "$scores"

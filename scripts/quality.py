@@ -5,11 +5,12 @@
 Each recipe is prepared, trained once a seed and evaluated with mtkit's own commands. The table tells mean and standard
 deviation over the seeds, the difference from the last recording, its p-value (Welch's t-test, two-sided) and how large a
 difference so many seeds can show at all. --record adds a line a recipe to scripts/quality.jsonl, which belongs into the
-commit that changes the trainer. Only recordings with the same options and test text are compared. Runs that are already in
---folder go on where they stopped.
+commit that changes the trainer. Only recordings with the same options and test text are compared. What was interrupted goes
+on where it stopped, but only with the very same sources: --folder is one of its own for each state of them.
 """
 
 import argparse
+import hashlib
 import json
 import math
 import os
@@ -134,6 +135,8 @@ def measure(recipe: str, seeds: Sequence[int], options: Sequence[str], folder: P
     seconds, signatures, test = [], {}, {}
     for seed in seeds:
         run = folder / f"{recipe}-seed-{seed}"
+        if (run / "provenance.json").exists():
+            check_origin(run)
         begin = time.monotonic()
         again = ["--resume"] if run.exists() else []
         settings = ["--set", f"training.seed={seed}", *chosen]
@@ -159,6 +162,21 @@ def measure(recipe: str, seeds: Sequence[int], options: Sequence[str], folder: P
     )
 
 
+def own_folder() -> Path:
+    """Where data and runs of the sources as they stand are kept: another trainer must never take them for its own."""
+    done = subprocess.run(["git", "diff", "HEAD", "--", "mtkit", "scripts"], cwd=ROOT, capture_output=True, check=False)
+    changes = f"-{hashlib.sha256(done.stdout).hexdigest()[:8]}" if done.stdout else ""
+    return Path("runs/quality") / f"{(commit() or 'unknown').rstrip('+')}{changes}"
+
+
+def check_origin(run: Path) -> None:
+    """Ends the program if the run was trained by other sources than those checked out."""
+    trained = json.loads((run / "provenance.json").read_text(encoding="utf-8")).get("commit")
+    now = (commit() or "").rstrip("+")
+    if trained and now and not trained.startswith(now):
+        sys.exit(f"Error: {run} was trained at commit {trained[:12]}, now is {now}: delete it or name another --folder")
+
+
 def commit() -> str | None:
     """The commit that is checked out, with a + if files differ from it; None where there is none."""
     done = subprocess.run(
@@ -177,7 +195,7 @@ def main() -> None:
     parser.add_argument("--recipe", nargs="+", default=["demo", "multi30k"], metavar="NAME", help="shipped configs")
     parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3], metavar="N")
     parser.add_argument("--set", action="append", default=[], dest="options", metavar="OPTION=VALUE", help="for train")
-    parser.add_argument("--folder", type=Path, default=Path("runs/quality"), help="where data and runs are kept")
+    parser.add_argument("--folder", type=Path, default=own_folder(), help="where data and runs are kept (%(default)s)")
     parser.add_argument("--multi30k", type=Path, metavar="FOLDER", help="its files (data/task1/raw), instead of the hub")
     parser.add_argument("--record", action="store_true", help=f"add the measurement to {RECORD.name}")
     arguments = parser.parse_args()
@@ -199,4 +217,8 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        print("interrupted: the same command goes on with the runs that are in --folder", file=sys.stderr)
+        sys.exit(130)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mtkit.cli.material import Material, find_material
+from mtkit.cli.material import Material, called, find_material, given_lines, given_material
 from mtkit.cli.options import debug_option, device_option, set_option
+from mtkit.cli.translation_input import STREAM
 from mtkit.support.errors import UserError
 
 if TYPE_CHECKING:
@@ -49,7 +50,11 @@ class _Evaluated:
     "--model", "models", metavar="RUN", multiple=True, help="Run to score; may be repeated.  [default: newest in runs/]"
 )
 @click.option(
-    "--hypothesis", "hypotheses", metavar="FILE", multiple=True, help="Translations to score instead; may be repeated."
+    "--hypothesis",
+    "hypotheses",
+    metavar="FILE",
+    multiple=True,
+    help="Translations to score instead, - for stdin; may be repeated.",
 )
 @click.option(
     "--test-set", metavar="NAME", help="Test set such as newstest2014, in the config's languages.  [default: the config's]"
@@ -95,7 +100,7 @@ def evaluate(
     --report writes one HTML page: scores by sentence length and by rare words, what went wrong, sentences side by side.
     """
     from mtkit.evaluation.comparison import System, compare
-    from mtkit.evaluation.unfinished import hypothesis_warnings
+    from mtkit.evaluation.unfinished import hypothesis_warnings, reference_warning
 
     _check_choice(models, hypotheses, test_set, source, references, report)
     for override in overrides:
@@ -115,6 +120,9 @@ def evaluate(
         scorer = shared or _scorer(each, imported)
         scores = scorer.score(each.lines, each.name, intervals=True)
         results.append((each.name, scores, scorer.sentence_scores(each.lines) if sentences else ()))
+    for name, reference in zip(evaluated[0].material.reference_names, evaluated[0].material.references, strict=True):
+        if warning := reference_warning(reference, evaluated[0].lines):
+            click.echo(f"WARNING: {name}: {warning}", err=True)
     comparisons: tuple[Comparison, ...] = ()
     if shared and len(evaluated) > 1:
         comparisons = compare([System(each.name, each.lines) for each in evaluated], shared)
@@ -176,6 +184,8 @@ def _check_choice(
         raise click.UsageError("--reference needs the --source to translate, or a --hypothesis.")
     if hypotheses and not references and not test_set:
         raise click.UsageError("--hypothesis needs a --reference or a --test-set to compare with.")
+    if [*hypotheses, source, *references].count(STREAM) > 1:
+        raise click.UsageError("Only one of the files can be stdin (-).")
     if report:
         from mtkit.inspection.page import check_target
 
@@ -194,12 +204,12 @@ def _systems(
     """Each system with its translation and what to compare it with."""
     from mtkit.config.loader import override_config
     from mtkit.config.schema import Config
-    from mtkit.support.lines import read_lines
 
+    given = given_material(source, references) if references else None
     if hypotheses:
         config = override_config(Config(), overrides)
-        material = find_material(config, test_set, source, references)
-        return [_Evaluated(name, read_lines(name), config, material) for name in hypotheses]
+        material = given or find_material(config, test_set)
+        return [_Evaluated(called(name), given_lines(name), config, material) for name in hypotheses]
 
     from mtkit.checkpoint import load_model, newest_run
     from mtkit.support.device import resolve
@@ -209,7 +219,7 @@ def _systems(
     for path in models or [str(newest_run())]:
         loaded = load_model(path, place)
         config = override_config(loaded.config, overrides)
-        material = find_material(config, test_set, source, references, loaded.folder)
+        material = given or find_material(config, test_set, loaded.folder)
         click.echo(
             f"{loaded.folder}, update {loaded.step}: translating {material.label}, {len(material.references[0])} lines",
             err=True,

@@ -3,6 +3,7 @@
 Comes in: the options of the command line. Goes out: source and references, under the name that scores carry.
 """
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mtkit.cli.translation_input import STREAM, check_input
 from mtkit.support.errors import UserError
 
 if TYPE_CHECKING:
@@ -27,21 +29,38 @@ class Material:
     reference_names: Sequence[str]
 
 
-def find_material(
-    config: "Config", test_set: str | None, source: str | None, references: Sequence[str], run: Path | None = None
-) -> Material:
-    """The files given, the named test set, or the test text of the prepared data of `run`."""
+def called(name: str) -> str:
+    """What to call a file that may be stdin."""
+    return "stdin" if name == STREAM else name
+
+
+def given_lines(name: str) -> list[str]:
+    """All lines of a file, or of stdin. UserError if they cannot be read."""
+    from mtkit.support.lines import decode, read_lines, split_stream
+
+    if name != STREAM:
+        return read_lines(name)
+    check_input(name)
+    return [decode(raw, called(name), number) for number, raw in enumerate(split_stream(sys.stdin.buffer), 1)]
+
+
+def given_material(source: str | None, references: Sequence[str]) -> Material:
+    """The files given, each read once. UserError if their line counts differ."""
+    names = [called(name) for name in references]
+    texts = [given_lines(name) for name in references]
+    lines = given_lines(source) if source else None
+    for name, text in zip(names, texts, strict=True):
+        if source and lines is not None and len(lines) != len(text):
+            raise UserError(f"line counts differ: {called(source)} {len(lines)} lines, {name} {len(text)} lines")
+    return Material(" + ".join(Path(name).name for name in names), lines, texts, names)
+
+
+def find_material(config: "Config", test_set: str | None, run: Path | None = None) -> Material:
+    """The named test set, or the test text of the prepared data of `run`."""
     from mtkit.data.folder import PreparedData
     from mtkit.evaluation.test_sets import TEST_SETS, load_test_set
     from mtkit.support.lines import read_lines
 
-    if references:
-        texts = [read_lines(reference) for reference in references]
-        lines = read_lines(source) if source else None
-        for reference, text in zip(references, texts, strict=True):
-            if lines is not None and len(lines) != len(text):
-                raise UserError(f"line counts differ: {source} {len(lines)} lines, {reference} {len(text)} lines")
-        return Material(" + ".join(Path(reference).name for reference in references), lines, texts, references)
     data = config.data
     name = test_set or config.evaluation.test_set
     if name:

@@ -30,7 +30,7 @@ def check_input(name: str) -> None:
     """UserError for an input that is not there."""
     if name == STREAM:
         if sys.stdin is None:
-            raise UserError("stdin is closed: give --input FILE")
+            raise UserError("stdin is closed: name a file instead")
     elif not Path(name).exists():
         raise UserError(f"{Path(name).absolute()}: no such file")
 

@@ -16,8 +16,11 @@ def comparison_text(comparison: Comparison) -> Iterator[str]:
     for row in rows:
         cells = [row[column].rjust(widths[column]) for column in kept[:-1]]
         yield f"  {'  '.join([*cells, row[kept[-1]]])}"
-    better = f"{comparison.tests}; rank = 1 + systems that are better with p < {comparison.significance_level:g}"
-    yield f"  {better}{' by both' if comparison.resamples and comparison.trials else ''}"
+    made = bool(comparison.resamples) + bool(comparison.trials)
+    ranks = (
+        f"; rank = 1 + systems that are better with p < {comparison.significance_level:g}{' by both' if made == 2 else ''}"
+    )
+    yield f"  {comparison.tests}{ranks if made else ''}"
 
 
 def _cells(standing: Standing, decimals: int) -> Sequence[str]:
@@ -31,8 +34,7 @@ def _cells(standing: Standing, decimals: int) -> Sequence[str]:
     if difference is None:
         return [*cells, "", "", "", "", f"{standing.system} (baseline)"]
     interval = difference.interval
-    tested = difference.bootstrap_p is not None or difference.randomisation_p is not None
-    verdict = f" ({'significant' if difference.significant else 'not significant'})" if tested else ""
+    verdict = f" ({difference.verdict})" if difference.verdict else ""
     return [
         *cells,
         f"{difference.delta:+.{decimals}f}",

@@ -19,18 +19,23 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, 
 from sacrebleu.metrics.base import Metric, Signature
 from sacrebleu.metrics.base import Score as MetricScore
 
-from mtkit.evaluation.metrics import Counted
+from mtkit.evaluation.metrics import METRICS, Counted
 from mtkit.support.errors import UserError
+
+OWN_NAMES = frozenset({*METRICS, "chrf2", "chrf2++"})
+"""What an imported metric may not be called, in small letters: nothing else would tell its scores from sacreBLEU's."""
 
 
 def _metric_name(value: str) -> str:
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9+_.-]*", value):
         raise ValueError(f"must be a word such as comet, found {value!r}")
+    if value.lower() in OWN_NAMES:
+        raise ValueError(f"{value} is the name of a score of sacreBLEU's: give it another")
     return value
 
 
 class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 class ImportedSystem(_Record):
@@ -80,6 +85,11 @@ class ImportedMetric(Metric):
             raise UserError(
                 f"{self._path}: has no {self._content.metric} of the translation with sha256 {digest[:12]}, but of {known}: "
                 "score this translation again (scripts/comet.sh)"
+            )
+        if len({system.scores for system in found}) > 1:
+            names = " and ".join(system.name for system in found)
+            raise UserError(
+                f"{self._path}: has different scores of one translation, as {names}: score it again (scripts/comet.sh)"
             )
         if len(found[0].scores) != len(hypotheses):
             raise UserError(

@@ -5,6 +5,7 @@ Knows nothing of files or models.
 """
 
 import copy
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -125,10 +126,12 @@ class Counted(Metric):
 def counted(name: str, config: Evaluation, references: Sequence[Sequence[str]], target_language: str) -> Counted:
     """The metric `name` against `references`, one list of lines per reference set.
 
-    `target_language` chooses BLEU's tokeniser as `sacrebleu -l` does. UserError if that is not installed.
+    `target_language` chooses BLEU's tokeniser as `sacrebleu -l` does, whatever its region: zh_CN is tokenised as zh.
+    UserError if that tokeniser is not installed.
     """
+    language = re.split("[_-]", target_language)[0].lower()
     try:
-        return Counted(METRICS[name](config, target_language), references, lower_is_better=name in LOWER_IS_BETTER)
+        return Counted(METRICS[name](config, language), references, lower_is_better=name in LOWER_IS_BETTER)
     except (ImportError, RuntimeError) as error:  # MeCab and its dictionaries are extras of sacreBLEU
         raise UserError(
             f"evaluation.metrics: {name} for target language {target_language} needs a tokeniser that is not installed: "

@@ -1,6 +1,7 @@
-"""Signs that lines are not finished text: pieces not joined, words still set apart, characters still escaped.
+"""Signs that lines are not finished text: pieces not joined, words still set apart, characters still escaped, no text.
 
-Comes in: hypothesis lines. Goes out: warnings. A score of such lines is a number, but it compares with no other.
+Comes in: lines of hypotheses and references. Goes out: warnings. A score of such lines is a number that compares with no
+other.
 """
 
 import re
@@ -33,4 +34,17 @@ def hypothesis_warnings(hypotheses: Sequence[str]) -> tuple[str, ...]:
     return (
         f"{unfinished} of {len(hypotheses)} hypotheses do not look like finished text: {kinds}; "
         "join the pieces, unescape and detokenise before scoring, or the score cannot be compared with others",
+    )
+
+
+def reference_warning(reference: Sequence[str], hypotheses: Sequence[str]) -> str:
+    """What makes a score against this reference doubtful, for stderr; '' where nothing does."""
+    empty = sum(
+        not line.strip() and bool(hypothesis.strip()) for line, hypothesis in zip(reference, hypotheses, strict=False)
+    )
+    if not empty:
+        return ""
+    return (
+        f"{empty} of {len(reference)} lines are empty, the hypotheses are not: sacreBLEU counts an empty line "
+        "as a reference like any other; leave out the lines that have none"
     )

@@ -1,6 +1,7 @@
 """`mtkit evaluate` as a user meets it: models and files, signed scores, and what does not go together (E1, E2, E3, E6)."""
 
 import hashlib
+import io
 import json
 import re
 import shutil
@@ -294,3 +295,26 @@ def test_lines_translated_in_pieces_are_warned_of(evaluate: Call, home: Path) ->
     told = [line for line in done.stderr.splitlines() if line.startswith("WARNING: ")]
     assert len(told) == 11
     assert re.fullmatch(r"WARNING: \d+ more of this kind: mtkit translate tells them all", told[-1])
+
+
+def test_a_text_may_come_from_stdin(evaluate: Call, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def piped(*arguments: str) -> Done:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO((home / "test.en").read_bytes())))
+        return evaluate(*arguments)
+
+    plain = ("--set", "evaluation.metrics=bleu", "--set", "evaluation.resamples=0")
+    expected = evaluate("--hypothesis", "test.en", "--reference", "test.de", *plain).stdout
+    assert expected.count("test.en") == 1
+    done = piped("--hypothesis", "-", "--reference", "test.de", *plain)
+    assert (done.returncode, done.stdout) == (0, expected.replace("test.en", "stdin"))
+    done = piped("--hypothesis", "test.de", "--reference", "-", *plain)
+    assert " | stdin, 40 lines\n" in done.stdout
+    models = [part for update in (40, 60) for part in ("--model", f"runs/toy/checkpoints/step-{update:08d}")]
+    files = ("--reference", "test.de", *plain, *models)
+    assert piped("--source", "-", *files).stdout == evaluate("--source", "test.en", *files).stdout != ""
+    done = piped("--hypothesis", "-", "--reference", "-")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Only one of the files can be stdin" in done.stderr
+    monkeypatch.setattr("sys.stdin", None)
+    done = evaluate("--hypothesis", "-", "--reference", "test.de")
+    assert (done.returncode, done.stderr) == (2, "Error: stdin is closed: name a file instead\n")

@@ -103,6 +103,30 @@ def test_equal_systems_differ_by_nothing_and_not_significantly() -> None:
         assert "twin.de (not significant)" in "\n".join(comparison_text(comparison))
 
 
+@pytest.mark.parametrize(("differing", "least"), [(1, 1.0), (2, 0.5), (5, 0.0625), (6, 0.03125), (120, 1 / 201)])
+def test_few_lines_show_nothing_however_much_they_differ(differing: int, least: float) -> None:
+    """A test that exchanges k lines has 2^k outcomes. sacreBLEU's own would say 1/201 of all these."""
+    wrong = System("wrong.de", ["" if place < differing else line for place, line in enumerate(REFERENCE)])
+    for comparison in compared([System("right.de", REFERENCE), wrong], metrics=["bleu", "ter"]):
+        found = comparison.standings[1].difference
+        assert found is not None
+        assert found.randomisation_p is not None
+        assert found.bootstrap_p is not None
+        assert found.randomisation_p >= least
+        assert found.bootstrap_p >= least
+        if differing in (1, 120):
+            assert (found.bootstrap_p, found.randomisation_p) == pytest.approx((least, least))
+        assert found.significant == (differing == 120 or found.bootstrap_p < 0.05 > found.randomisation_p)
+
+
+def test_one_sentence_makes_no_ranks() -> None:
+    scorer = Scorer([["Eins zwei drei vier fünf."]], evaluation(trials=0))
+    (found,) = compare([System("a", ["Etwas ganz anderes steht hier."]), System("b", ["Eins zwei drei vier fünf."])], scorer)
+    assert [standing.rank for standing in found.standings] == [1, 1]
+    assert found.standings[1].difference is not None
+    assert found.standings[1].difference.bootstrap_p == 1.0
+
+
 def test_ranks_are_shared_by_those_that_cannot_be_told_apart() -> None:
     bleu, ter = compared([SYSTEMS[2], SYSTEMS[0], SYSTEMS[3], SYSTEMS[1]], metrics=["bleu", "ter"])
     assert [standing.system for standing in bleu.standings] == ["worse.de", "good.de", "bad.de", "alike.de"]
@@ -121,8 +145,10 @@ def test_ranks_come_from_the_trials_where_there_are_no_resamples() -> None:
     assert "paired bootstrap" not in found.tests
     (neither,) = compared(SYSTEMS, resamples=0, trials=0)
     assert [standing.rank for standing in neither.standings] == [1, 1, 1, 1]
-    assert neither.tests == "no test of significance was asked for"
-    assert "significant)" not in "\n".join(comparison_text(neither))
+    assert neither.tests == "no test of significance was asked for: all share rank 1"
+    told = "\n".join(comparison_text(neither))
+    assert "significant)" not in told
+    assert "p <" not in told
 
 
 def test_the_interval_of_a_difference_is_paired() -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from mtkit.support.errors import UserError
 
 GOOD = [f"Zeile {number}." for number in range(40)]
 BAD = [f"zeile {number}" for number in range(40)]
+NAMES_TAKEN = ("bleu", "BLEU", "chrF2", "chrF2++", "TER", "tokenised-bleu")
 
 
 def write(path: Path, **changes: Any) -> Path:
@@ -73,7 +75,11 @@ def test_scores_of_another_translation_are_refused(tmp_path: Path) -> None:
         ({"signature": ""}, "signature: "),
         ({"metric": "a b"}, "metric: "),
         ({"systems": [{"name": "a", "sha256": "b", "scores": [float("nan")]}]}, r"systems\.0\.scores\.0: "),
-        ({"systems": [{"name": "a", "sha256": "b", "scores": ["much"]}]}, r"systems\.0\.scores\.0: "),
+        *(
+            ({"systems": [{"name": "a", "sha256": "b", "scores": [value]}]}, r"systems\.0\.scores\.0: ")
+            for value in ("much", "0.5", True, None)
+        ),
+        *(({"metric": name}, f"metric: .*{re.escape(name)} is the name of a score of sacreBLEU's") for name in NAMES_TAKEN),
         ({"version": 3}, "version: "),
     ],
 )
@@ -96,9 +102,16 @@ def test_too_few_scores_are_refused(tmp_path: Path) -> None:
         scorer(write(tmp_path / "comet.json", systems=systems)).score(GOOD)
 
 
+def test_two_opinions_of_one_translation_are_refused(tmp_path: Path) -> None:
+    twice = [{"name": name, "sha256": lines_sha256(GOOD), "scores": [0.5] * 40} for name in ("good.de", "copy.de")]
+    (score,) = scorer(write(tmp_path / "same.json", systems=twice)).score(GOOD)[1:]
+    assert score.value == 0.5
+    other = [twice[0], twice[1] | {"scores": [0.5] * 39 + [0.6]}]
+    with pytest.raises(UserError, match=r"two\.json: has different scores of one translation, as good\.de and copy\.de: "):
+        scorer(write(tmp_path / "two.json", systems=other)).score(GOOD)
+
+
 def test_two_metrics_of_one_name_are_refused(tmp_path: Path) -> None:
     made = scorer(write(tmp_path / "comet.json"))
     with pytest.raises(UserError, match="two metrics called comet"):
         made.add(*imported_metric(tmp_path / "comet.json"))
-    with pytest.raises(UserError, match="two metrics called bleu"):
-        made.add(*imported_metric(write(tmp_path / "bleu.json", metric="bleu")))

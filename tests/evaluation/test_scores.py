@@ -169,13 +169,16 @@ def test_lowercase_is_in_the_signature_and_the_score() -> None:
 
 
 def test_the_target_language_chooses_the_tokeniser() -> None:
-    chinese, german = (
+    chinese, regional, german = (
         score(["我爱你们所有人"], [["我爱你们每个人"]], evaluation("bleu"), target_language=language)[0]
-        for language in ("zh", "de")
+        for language in ("zh", "zh_CN", "de")
     )
     assert "tok:zh" in chinese.signature
     assert "tok:13a" in german.signature
     assert chinese.value > german.value
+    assert regional == chinese
+    (_, moses) = score(HYPOTHESES, [FIRST_REFERENCE], evaluation("bleu", "tokenised-bleu"), target_language="de-AT")
+    assert "tok:moses-de-sacremoses" in moses.signature
 
 
 @pytest.mark.skipif(find_spec("MeCab") is not None, reason="sacreBLEU's Japanese tokeniser is installed")

@@ -15,8 +15,11 @@ from sacrebleu.dataset import DATASETS
 
 from mtkit.config.schema import Evaluation
 from mtkit.evaluation.scores import score
-from mtkit.evaluation.test_sets import load_test_set, resolve_name
+from mtkit.evaluation.test_sets import PINNED_LINES, load_test_set, resolve_name
 from mtkit.support.errors import UserError
+from mtkit.support.lines import read_lines
+
+SHARED_DATA = Path(os.environ.get("MTKIT_SHARED_DATA", Path(__file__).parents[3] / "shared" / "data"))
 
 
 def invented(word: str, lines: int) -> list[str]:
@@ -247,3 +250,21 @@ def test_a_set_in_one_xml_file_is_taken_from_sacrebleus_folder(sacrebleu_folder:
     )
     fetched = load_test_set("newstest2021", "en", "de", tmp_path / "sets")
     assert (fetched.source, fetched.references) == (("One.",), (("Eins.",),))
+
+
+def test_pinned_counts_are_those_of_the_real_texts() -> None:
+    if not (SHARED_DATA / "newstest").exists():
+        pytest.skip("no shared data: put newstest and multi30k under the folder that MTKIT_SHARED_DATA names")
+    counted = 0
+    for (name, pair), lines in PINNED_LINES.items():
+        year = name.removeprefix("wmt").removesuffix("/full").removeprefix("multi30k/")
+        filtered = "-filtered2737" if (name, pair) == ("wmt14", "en-de") else ""
+        stem = SHARED_DATA / "newstest" / pair / f"newstest20{year}{filtered}"
+        if name.startswith("multi30k/"):
+            stem = SHARED_DATA / "multi30k" / "raw" / f"test_{year}_flickr"
+        for language in pair.split("-"):
+            path = stem.with_name(f"{stem.name}.{language}.gz")
+            if path.exists():
+                assert (path, len(read_lines(path))) == (path, lines)
+                counted += 1
+    assert counted == 42

@@ -92,6 +92,22 @@ def test_names_are_unlike_and_drawings_can_be_listened_to() -> None:
         assert " at " in text(svg.find("desc"))
 
 
+def test_every_system_has_a_colour_and_a_stroke_of_its_own_however_many_there_are() -> None:
+    many = [System(f"run {number}", REFERENCE) for number in range(20)]
+    made = Scorer([REFERENCE], Evaluation(metrics=("bleu",), resamples=0, trials=0))
+    seen = look_at(Texts(SOURCE, [REFERENCE], many), made, compare(many, made), "en", "de", None)
+    whole = ElementTree.fromstring(render_page("evaluation.html", page=seen))
+    style = text(whole.find(".//style"))
+    drawn = {name for svg in whole.iter() for name in svg.get("class", "").split() if name.startswith("series-")}
+    assert len(drawn) == 20
+    looks = {
+        (re.findall(rf"\.{name} {{ (.*?) }}", style)[-1], *re.findall(rf"\.{name} path {{ (.*?) }}", style))
+        for name in drawn
+    }
+    assert len(looks) == 20
+    assert not any("significant" in row[0] for row in rows(whole, "comparison-1")), "no verdict where nothing was tested"
+
+
 def test_the_scores_of_several_systems_are_the_comparisons() -> None:
     whole = both()
     assert text(whole.find(".//h1")) == "newstest2014 (wmt14/full), 60 lines"
@@ -103,7 +119,7 @@ def test_the_scores_of_several_systems_are_the_comparisons() -> None:
         assert difference.interval is not None
         assert (first[0], first[2]) == ("runs/one (baseline)", f"{comparison.standings[0].score.value:.2f}")
         assert second == [
-            "a <two> & more",
+            "a <two> & more significant",
             str(standing.rank),
             f"{standing.score.value:.2f}",
             f"{standing.score.interval.mean:.2f} ± {standing.score.interval.half_width:.2f}",  # type: ignore[union-attr]

@@ -1,5 +1,6 @@
 """scripts/comet.sh with a stand-in for comet-score, which takes gigabytes: what it writes is what --import-scores reads."""
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -51,7 +52,7 @@ def comet(tmp_path: Path) -> Callable[..., Done]:
         ("source.en", "One.\nTwo and a half.\n"),
         ("reference.de", "Eins.\nZweieinhalb.\n"),
         ("a.de", "Eins.\r\nZwei und ein halbes.\r\n"),
-        ("b.de", "\ufeffEin\u2028s.\nZwei.\n"),
+        ("b.de", "\ufeffEin\u2028s.\nZwei."),
         ("short.de", "Eins.\n"),
         ("shifted.de", "Ei\rns.\n\n"),
     ):
@@ -69,7 +70,9 @@ def test_what_it_writes_is_what_evaluate_shows(
     files = ("--hypothesis", "a.de", "--hypothesis", "b.de", "--reference", "reference.de")
     shown = mtkit(tmp_path, "evaluate", *files, "--import-scores", "scores.json", "--set", "evaluation.metrics=bleu")
     assert shown.returncode == 0, shown.stderr
-    signature = "Unbabel/wmt22-comet-da|unbabel-comet:2.2.7 | reference.de, 2 lines"
+    texts = (hashlib.sha256((tmp_path / name).read_bytes()).hexdigest()[:12] for name in ("source.en", "reference.de"))
+    named = "src:{}|ref:{}".format(*texts)
+    signature = f"Unbabel/wmt22-comet-da|unbabel-comet:2.2.7|{named} | reference.de, 2 lines"
     assert f"  comet = 0.1250 | {signature} | " in shown.stdout
     assert f"  comet = 0.0600 | {signature} | " in shown.stdout
     assert f"comet of 2 systems | {signature}" in shown.stdout

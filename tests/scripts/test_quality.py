@@ -2,6 +2,7 @@
 
 import json
 import math
+import subprocess
 import sys
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -96,6 +97,37 @@ def test_a_damaged_recording_is_named(line: str, tmp_path: Path) -> None:
     path.write_text(json.dumps(asdict(MEASUREMENT)) + "\n" + line + "\n")
     with pytest.raises(SystemExit, match=r"quality\.jsonl:2: not a recording"):
         quality.last_recorded(path, MEASUREMENT.kind)
+
+
+def git(folder: Path, *arguments: str) -> None:
+    identity = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+def test_no_trainer_takes_the_runs_of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quality, "ROOT", tmp_path)
+    trainer = tmp_path / "mtkit" / "trainer.py"
+    trainer.parent.mkdir()
+    git(tmp_path, "init", "--quiet")
+    folders: list[Path] = []
+    commits: list[str] = []
+    for content in ("one", "two"):
+        trainer.write_text(content)
+        if folders:
+            folders.append(quality.own_folder())  # changed, not committed
+        git(tmp_path, "add", ".")
+        git(tmp_path, "commit", "--quiet", "--message", content)
+        folders.append(quality.own_folder())
+        commits.append(str(quality.commit()))
+        assert quality.own_folder() == folders[-1]
+    assert len(set(folders)) == 3
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "provenance.json").write_text(json.dumps({"commit": commits[1]}))
+    quality.check_origin(run)
+    (run / "provenance.json").write_text(json.dumps({"commit": commits[0]}))
+    with pytest.raises(SystemExit, match=rf"run was trained at commit {commits[0]}, now is {commits[1]}: delete it"):
+        quality.check_origin(run)
 
 
 def test_what_is_recorded_in_the_repository_can_be_read() -> None:

@@ -171,6 +171,16 @@ def test_two_references_give_what_the_sacrebleu_command_gives(evaluate: Call, tm
             assert line.startswith(f"  {name} = {value} | {signature} | {' + '.join(references)}, 3 lines | ")
 
 
+def test_a_reference_with_holes_is_told(evaluate: Call, tmp_path: Path) -> None:
+    write(tmp_path / "hyp.de", "Der Hund läuft.", "", "Sie liest ein Buch.")
+    write(tmp_path / "one.de", "Der Hund rennt.", "", "Sie liest ein Buch.")
+    write(tmp_path / "two.de", "Ein Hund läuft.", "", " ")
+    done = evaluate("--hypothesis", "hyp.de", "--reference", "one.de", "--reference", "two.de")
+    assert done.returncode == 0
+    assert done.stderr.startswith("WARNING: two.de: 1 of 3 lines are empty, the hypotheses are not: ")
+    assert done.stderr.count("\n") == 1
+
+
 # No network when scoring
 
 
