@@ -84,13 +84,11 @@ class OwnEngine:
         return self._breaks
 
     def _chooser(self, requests: Sequence[Request], required: Required | None) -> Chooser:
-        if required is not None and (self._config.search == "sampling" or self._config.diverse_groups > 1):
-            raise UserError(
-                "required phrases and glossaries need an ordinary beam: set decoding.search=beam, decoding.diverse_groups=1"
-            )
         if self._config.search == "sampling":
             return Samples(self._config, [(self._config.seed, *request.source) for request in requests], self.rows)
-        return Beams(self._config) if required is None else SteeredBeams(self._config, required)
+        if required is None or self._config.diverse_groups > 1:  # in small groups what `Required.insist` does is enough
+            return Beams(self._config)
+        return SteeredBeams(self._config, required)
 
     def _by_risk(self, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
         """The same, those first that are most like all of them."""
