@@ -47,11 +47,16 @@ class Forbidden:
         self,
         wishes: Sequence[Wishes],
         limits: Sequence[int],
+        begins: Sequence[int],
         texts: Texts,
         breaks: Breaks,
         required: "Required | None" = None,
     ) -> None:
-        """wishes, limits: by sentence. Where something is required too, the end of a hypothesis must be free for it."""
+        """wishes, limits, begins (tokens of its forced prefix): by sentence.
+
+        Where something is required too, the end of a hypothesis must be free for it.
+        """
+        self._begins = begins
         self._phrases = [wish.forbidden for wish in wishes]
         self._patterns = [pattern(phrases, texts.vocabulary.normalise) if phrases else None for phrases in self._phrases]
         tails = required.needs if required else [1] * len(limits)
@@ -64,8 +69,12 @@ class Forbidden:
 
     def __call__(self, log_probabilities: Tensor, history: Integers, running: Integers) -> None:
         """Forbids whole hypotheses [S, H, V], or all tokens after which a phrase would be there."""
-        watched = [row for row, sentence in enumerate(running.tolist()) if self._patterns[sentence]]
         hypotheses, length = history.shape[1:]
+        watched = [
+            row
+            for row, sentence in enumerate(running.tolist())
+            if self._patterns[sentence] and length > self._begins[sentence]
+        ]
         keys = [tuple(each) for row in watched for each in history[row, :, 1:].tolist()]
         for place, (key, text) in enumerate(zip(keys, self._texts(keys), strict=True)):
             row, hypothesis = watched[place // hypotheses], place % hypotheses

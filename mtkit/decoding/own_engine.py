@@ -42,16 +42,17 @@ class OwnEngine:
         """The hypotheses of each request, best first: `n_best`, and more where texts must be distinct."""
         wishes = [request.wishes for request in requests]
         prefixes = self._vocabulary.encode([wish.prefix for wish in wishes])
-        limits = [self._room(request.longest, len(prefix) + 1) for request, prefix in zip(requests, prefixes, strict=True)]
+        begins = [len(prefix) for prefix in prefixes]
+        limits = [self._room(request.longest, begin + 1) for request, begin in zip(requests, begins, strict=True)]
         required, texts = None, Texts(self._vocabulary)
         if any(wish.required for wish in wishes):
-            required = Required(wishes, limits, [len(prefix) for prefix in prefixes], texts, self._spelling_breaks())
+            required = Required(wishes, limits, begins, texts, self._spelling_breaks())
             limits = [self._room(*pair) for pair in zip(limits, required.needs, strict=True)]
             required.limits = limits
         shortest = [min(request.shortest, limit) for request, limit in zip(requests, limits, strict=True)]
         rules: list[Rule] = rules_for(self._config, shortest, prefixes)
         if any(wish.forbidden for wish in wishes):
-            rules.append(Forbidden(wishes, limits, texts, self._spelling_breaks(), required))
+            rules.append(Forbidden(wishes, limits, begins, texts, self._spelling_breaks(), required))
         if required:
             # What is forbidden stays so, whatever is insisted on.
             again = [rule for rule in rules if isinstance(rule, Forbidden)]

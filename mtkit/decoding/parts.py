@@ -101,7 +101,7 @@ class Cutter:
                 between = " " if place else spacing
                 parts.append(Part(tuple(run), NO_WISHES, between if parts else ""))
         anywhere = line.wishes.required if len(parts) > 1 else ()
-        return Cut(tuple(self._wishing(parts, line.wishes, number)), total, tuple(warnings), anywhere)
+        return Cut(tuple(self._wishing(parts, line.wishes, number, warnings)), total, tuple(warnings), anywhere)
 
     def _runs(self, tokens: list[int], number: int, warnings: list[str]) -> list[list[int]]:
         """The tokens of a sentence in runs that the model can read."""
@@ -119,16 +119,19 @@ class Cutter:
         warnings.append(f"{told}: translated in {len(runs)} pieces")
         return runs
 
-    def _wishing(self, parts: list[Part], wishes: Wishes, number: int) -> list[Part]:
-        """The parts with the wishes that concern each of them, those of the glossary included."""
+    def _wishing(self, parts: list[Part], wishes: Wishes, number: int, warnings: list[str]) -> list[Part]:
+        """The parts with the wishes that concern each of them, and those of the glossary that a line does not forbid."""
         if not parts or (wishes == NO_WISHES and self._glossary is None):
             return parts
         texts = self._vocabulary.decode([part.tokens for part in parts]) if self._glossary is not None else []
         found = []
         for place, part in enumerate(parts):
             required = wishes.required if len(parts) == 1 else ()
-            if self._glossary is not None:
-                required += self._glossary.demands(texts[place])
+            for demand in self._glossary.demands(texts[place]) if self._glossary is not None else ():
+                if banned := wishes.banned_in(demand.alternatives, self._vocabulary.normalise):
+                    warnings.append(f"{demand.alternatives[0]!r} of the glossary is left out: {banned!r} is forbidden here")
+                else:
+                    required += (demand,)
             own = Wishes(wishes.prefix if place == 0 else "", required, wishes.forbidden)
             own.check(f"line {number}", self._vocabulary.normalise)
             found.append(replace(part, wishes=own))

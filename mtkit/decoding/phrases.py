@@ -55,15 +55,19 @@ class Wishes:
             raise UserError(f"{where}: a required phrase has no alternatives: give at least one")
         if any(not normalise(phrase) for phrase in (*phrases, *self.forbidden)):
             raise UserError(f"{where}: a required or forbidden phrase is blank: give it text or leave it out")
-        if not self.forbidden:
-            return
-        banned = pattern(self.forbidden, normalise)
         for alternatives in [demand.alternatives for demand in self.required] + [(self.prefix,)]:
-            found = [banned.search(normalise(phrase)) for phrase in alternatives]
-            if all(found):
+            if banned := self.banned_in(alternatives, normalise):
                 raise UserError(
-                    f"{where}: {alternatives[0]!r} must be in the translation and {found[0][0]!r} must not: take one back"  # type: ignore[index]
+                    f"{where}: {alternatives[0]!r} must be in the translation and {banned!r} must not: take one back"
                 )
+
+    def banned_in(self, alternatives: Sequence[str], normalise: Normalise) -> str:
+        """What is forbidden in the first of the alternatives, if there is something in each; else ''."""
+        if not self.forbidden:
+            return ""
+        banned = pattern(self.forbidden, normalise)
+        found = [match[0] for phrase in alternatives if (match := banned.search(normalise(phrase)))]
+        return found[0] if len(found) == len(alternatives) else ""
 
 
 NO_WISHES = Wishes()

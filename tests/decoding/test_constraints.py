@@ -191,6 +191,14 @@ def test_all_wishes_come_true_in_every_search(
         assert [one.text for one in alone.hypotheses] == [one.text for one in translation.hypotheses]
 
 
+def test_what_the_prefix_says_is_not_judged_by_its_first_letters(make: Make) -> None:
+    """Token by token it may look as if a forbidden word came, up to the letters that make it another one."""
+    for prefix in ("Haus中", "cat中 the", "Hausé"):
+        asked = wishing(forbidden=("Haus", "cat"), prefix=prefix)
+        (found,) = make().translate([Line("the cat sees", asked)])
+        assert not faults(found, asked)
+
+
 def test_punctuation_stands_beside_words_and_words_stand_alone() -> None:
     """A boundary is needed where letters could go on, and nowhere else."""
     assert pattern(["."], nfc).search("Er geht.")

@@ -4,6 +4,7 @@ import itertools
 import math
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -278,6 +279,16 @@ def test_what_a_line_in_parts_requires_stands_where_it_costs_least(
     assert len(pattern(["drei"], str).findall(found.text)) >= 2
     assert not pattern(["zwei", "a"], str).search(found.text)
     assert not [warning for warning in found.warnings if "requires" in warning]
+
+
+def test_a_line_may_forbid_what_the_glossary_wants(make: Make, tmp_path: Path) -> None:
+    """One line's wish is no reason to stop the work."""
+    (tmp_path / "terms.tsv").write_text("cat\tKatze\ndog\tHund\tTier\n", encoding="utf-8")
+    asked = Line("The cat sees a dog.", Wishes(forbidden=("Katze", "Hund")))
+    found = only(make(glossary=str(tmp_path / "terms.tsv")), asked)
+    assert "line 1: 'Katze' of the glossary is left out: 'Katze' is forbidden here" in found.warnings
+    assert "Tier" in found.text
+    assert "Katze" not in found.text.split()
 
 
 def test_what_did_not_come_through_is_told(make: Make) -> None:
