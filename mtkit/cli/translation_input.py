@@ -4,12 +4,14 @@ Comes in: a file or stdin. Goes out: `Line`s. A JSON line is an object:
 
     {"source": "the text", "prefix": "Der", "required": ["Haus", ["Katze", "Kater"]], "forbidden": ["Hund"], ...}
 
-Only `source` must be there. Each entry of `required` is a phrase, or a list of phrases of which one will do. Fields of any
-other name come out again beside the translation.
+Only `source` must be there. Each entry of `required` is a phrase, or a list of phrases of which one will do; what is
+there twice is wanted twice. Fields of any other name come out again beside the translation.
 """
 
 import json
+import math
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,7 +63,7 @@ def parsed(text: str, where: str) -> "Line":
     """A JSON line. UserError, beginning with `where`, that names what is wrong with it."""
     from mtkit.data.normalisation import nfc
     from mtkit.decoding.parts import Line
-    from mtkit.decoding.phrases import Demand, Wishes
+    from mtkit.decoding.phrases import Wishes, counted
 
     fields = _object(text, where)
     source = fields.get("source")
@@ -80,11 +82,11 @@ def parsed(text: str, where: str) -> "Line":
             raise UserError(
                 f'{where}: "required" holds {json.dumps(phrase)}: give phrases, or lists of phrases to choose from'
             )
-        required.append(Demand(tuple(alternatives)))
+        required.append(tuple(alternatives))
     forbidden = _listed(fields, "forbidden", where)
     if not all(isinstance(phrase, str) for phrase in forbidden):
         raise UserError(f'{where}: "forbidden" is {_told(fields, "forbidden")}: give a list of phrases')
-    wishes = Wishes(prefix, tuple(required), tuple(forbidden))
+    wishes = Wishes(prefix, counted(required), tuple(forbidden))
     wishes.check(where, nfc)  # what the vocabulary leaves of it is looked at later
     return Line(source, wishes, {name: value for name, value in fields.items() if name != "source"})
 
@@ -93,8 +95,20 @@ def _object(text: str, where: str) -> dict[str, Any]:
     def refuse(constant: str) -> None:
         raise UserError(f"{where}: {constant} is no JSON: write null")
 
+    def number(digits: str) -> int | float:
+        if not math.isfinite(float(digits)):
+            told = digits if len(digits) < 20 else f"{digits[:20]}…"
+            raise UserError(f"{where}: {told} is too large a number: write it as text")
+        return int(digits) if digits.lstrip("-").isdigit() else float(digits)
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        for name, count in Counter(name for name, _ in pairs).items():
+            if count > 1:
+                raise UserError(f"{where}: there are {count} fields {json.dumps(name)}: leave one of them")
+        return dict(pairs)
+
     try:
-        fields = json.loads(text, parse_constant=refuse)
+        fields = json.loads(text, parse_constant=refuse, parse_int=number, parse_float=number, object_pairs_hook=once)
     except (json.JSONDecodeError, RecursionError) as error:
         column = f" at column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
         raise UserError(f'{where}: not JSON{column}: each line must be an object such as {{"source": "text"}}') from None

@@ -31,14 +31,14 @@ def words_of(pieces: Sequence[str]) -> list[int]:
 def align(attention: NDArray[np.float32], source: Sequence[str], target: Sequence[str]) -> Pairs:
     """Each target word with the source word that its tokens attended to most.
 
-    attention [target tokens, source tokens + 1], the last column for the end token: a word that paid more than half of its
-    attention to that one is left out, since nothing in the source says it.
+    attention [target tokens + 1, source tokens + 1], the last ones for the end tokens: a word that paid more than half of
+    its attention to the source's is left out, since nothing in the source says it.
     """
     source_words, target_words = np.array(words_of(source), dtype=np.int64), np.array(words_of(target), dtype=np.int64)
     known = np.arange(source_words.max(initial=-1) + 1)
     pairs = []
     for word in range(target_words.max(initial=-1) + 1):
-        paid = attention[target_words == word].sum(axis=0)
+        paid = attention[: len(target)][target_words == word].sum(axis=0)
         totals = [float(paid[:-1][source_words == each].sum()) for each in known]
         if totals and 2 * paid[-1] <= paid.sum():
             pairs.append((int(np.argmax(totals)), word))

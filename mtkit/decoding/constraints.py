@@ -47,11 +47,16 @@ class Forbidden:
         self,
         wishes: Sequence[Wishes],
         limits: Sequence[int],
+        begins: Sequence[int],
         texts: Texts,
         breaks: Breaks,
         required: "Required | None" = None,
     ) -> None:
-        """wishes, limits: by sentence. Where something is required too, the end of a hypothesis must be free for it."""
+        """wishes, limits, begins (tokens of its forced prefix): by sentence.
+
+        Where something is required too, the end of a hypothesis must be free for it.
+        """
+        self._begins = begins
         self._phrases = [wish.forbidden for wish in wishes]
         self._patterns = [pattern(phrases, texts.vocabulary.normalise) if phrases else None for phrases in self._phrases]
         tails = required.needs if required else [1] * len(limits)
@@ -59,12 +64,17 @@ class Forbidden:
         """From this token on, by sentence, no phrase may even stand at the end of a hypothesis."""
         self._spared = required.letters if required else [set[int]()] * len(limits)
         self._texts, self._vocabulary, self._breaks = texts, texts.vocabulary, breaks
-        self._endings: dict[int, tuple[Tensor, list[int]]] = {}  # by sentence, made when needed
+        self._endings: dict[int, tuple[Tensor, set[int]]] = {}  # by sentence, made when needed
+        self._completers = [self._completers_of(phrases) for phrases in self._phrases]
 
     def __call__(self, log_probabilities: Tensor, history: Integers, running: Integers) -> None:
         """Forbids whole hypotheses [S, H, V], or all tokens after which a phrase would be there."""
-        watched = [row for row, sentence in enumerate(running.tolist()) if self._patterns[sentence]]
         hypotheses, length = history.shape[1:]
+        watched = [
+            row
+            for row, sentence in enumerate(running.tolist())
+            if self._patterns[sentence] and length > self._begins[sentence]
+        ]
         keys = [tuple(each) for row in watched for each in history[row, :, 1:].tolist()]
         for place, (key, text) in enumerate(zip(keys, self._texts(keys), strict=True)):
             row, hypothesis = watched[place // hypotheses], place % hypotheses
@@ -73,10 +83,13 @@ class Forbidden:
             banned = self._banned(sentence, text)
             if banned is not None:
                 target.masked_fill_(banned.to(target.device), -torch.inf)
-            if length >= self._late[sentence]:
+            late = length >= self._late[sentence]
+            tokens = self._completers[sentence]
+            if late:
                 unclear, endings = self._phrase_endings(sentence)
                 target.masked_fill_(unclear.to(target.device), -torch.inf)
-                target[self._completing(sentence, key, endings)] = -torch.inf
+                tokens = tokens | endings
+            target[self._completing(sentence, key, sorted(tokens), late=late)] = -torch.inf
 
     def _banned(self, sentence: int, text: str) -> Tensor | None:
         """[V]: what may not follow `text`; None: anything may."""
@@ -89,18 +102,26 @@ class Forbidden:
             banned = ~self._breaks.goes_on
         return banned
 
-    def _completing(self, sentence: int, key: Tokens, tokens: list[int]) -> list[int]:
-        """Those of `tokens` after which a phrase would stand at the end of the hypothesis `key`."""
+    def _completing(self, sentence: int, key: Tokens, tokens: list[int], *, late: bool) -> list[int]:
+        """Those of `tokens` that bring a phrase that no letters can undo; if `late`, any that would stand at the end."""
         found = self._patterns[sentence]
         assert found is not None
         texts = self._vocabulary.decode([[*key, token] for token in tokens])
         return [
             token
             for token, text in zip(tokens, texts, strict=True)
-            if any(match.end() == len(text) for match in found.finditer(text))
+            if any(open_ended(match[0]) or (late and match.end() == len(text)) for match in found.finditer(text))
         ]
 
-    def _phrase_endings(self, sentence: int) -> tuple[Tensor, list[int]]:
+    def _completers_of(self, phrases: Sequence[str]) -> set[int]:
+        """Tokens that may bring the last character of a phrase that is there whatever follows: too late for a way out."""
+        lasts = {normalised[-1] for phrase in phrases if open_ended(normalised := self._vocabulary.normalise(phrase))}
+        pieces = enumerate(self._vocabulary.pieces) if lasts else ()
+        first = self._vocabulary.first_byte
+        in_bytes = set() if first is None else {first + last.encode("utf-8", "replace")[-1] for last in lasts}
+        return in_bytes | {token for token, piece in pieces if not lasts.isdisjoint(piece)}
+
+    def _phrase_endings(self, sentence: int) -> tuple[Tensor, set[int]]:
         """[V]: tokens of which nobody can tell what they end; and those that may be the last of a phrase."""
         if sentence not in self._endings:
             spared = self._spared[sentence]
@@ -111,7 +132,7 @@ class Forbidden:
             ]
             suffixes = {phrase[start:] for phrase in spelt for start in range(len(phrase))}
             last = {token for token, piece in enumerate(self._vocabulary.pieces) if piece in suffixes}
-            self._endings[sentence] = unclear, sorted(last | spared)
+            self._endings[sentence] = unclear, last | spared
         return self._endings[sentence]
 
 

@@ -4,14 +4,13 @@ Comes in: a file of `term TAB translation [TAB other translation ...]`, a line's
 line must hold. Knows no tokens and no model.
 
 A term is found where it stands as whole words: one in small letters in any case, any other as it is written. Where terms
-overlap the longest counts, and a term that occurs twice is demanded twice.
+overlap the longest counts. What two places ask for, by one term or by two of the same translation, is demanded twice.
 """
 
 import re
-from collections import Counter
 from pathlib import Path
 
-from mtkit.decoding.phrases import SPACELESS, Demand, Normalise, whole_words
+from mtkit.decoding.phrases import SPACELESS, Demand, Normalise, counted, whole_words
 from mtkit.support.errors import UserError
 from mtkit.support.lines import read_lines
 
@@ -55,8 +54,7 @@ class Glossary:
             return ()
         terms.sort(key=lambda term: (-len(term), term))
         found = re.compile("|".join(f"({whole_words(term, any_case=term.islower())})" for term in terms))
-        counts = Counter(terms[(match.lastindex or 0) - 1] for match in found.finditer(text))
-        return tuple(Demand(self._terms[term], count) for term, count in counts.items())
+        return counted(self._terms[terms[(match.lastindex or 0) - 1]] for match in found.finditer(text))
 
 
 WORD = re.compile(r"\w+")

@@ -42,16 +42,17 @@ class OwnEngine:
         """The hypotheses of each request, best first: `n_best`, and more where texts must be distinct."""
         wishes = [request.wishes for request in requests]
         prefixes = self._vocabulary.encode([wish.prefix for wish in wishes])
-        limits = [self._room(request.longest, len(prefix) + 1) for request, prefix in zip(requests, prefixes, strict=True)]
+        begins = [len(prefix) for prefix in prefixes]
+        limits = [self._room(request.longest, begin + 1) for request, begin in zip(requests, begins, strict=True)]
         required, texts = None, Texts(self._vocabulary)
         if any(wish.required for wish in wishes):
-            required = Required(wishes, limits, [len(prefix) for prefix in prefixes], texts, self._spelling_breaks())
+            required = Required(wishes, limits, begins, texts, self._spelling_breaks())
             limits = [self._room(*pair) for pair in zip(limits, required.needs, strict=True)]
             required.limits = limits
         shortest = [min(request.shortest, limit) for request, limit in zip(requests, limits, strict=True)]
         rules: list[Rule] = rules_for(self._config, shortest, prefixes)
         if any(wish.forbidden for wish in wishes):
-            rules.append(Forbidden(wishes, limits, texts, self._spelling_breaks(), required))
+            rules.append(Forbidden(wishes, limits, begins, texts, self._spelling_breaks(), required))
         if required:
             # What is forbidden stays so, whatever is insisted on.
             again = [rule for rule in rules if isinstance(rule, Forbidden)]
@@ -84,13 +85,11 @@ class OwnEngine:
         return self._breaks
 
     def _chooser(self, requests: Sequence[Request], required: Required | None) -> Chooser:
-        if required is not None and (self._config.search == "sampling" or self._config.diverse_groups > 1):
-            raise UserError(
-                "required phrases and glossaries need an ordinary beam: set decoding.search=beam, decoding.diverse_groups=1"
-            )
         if self._config.search == "sampling":
             return Samples(self._config, [(self._config.seed, *request.source) for request in requests], self.rows)
-        return Beams(self._config) if required is None else SteeredBeams(self._config, required)
+        if required is None or self._config.diverse_groups > 1:  # in small groups what `Required.insist` does is enough
+            return Beams(self._config)
+        return SteeredBeams(self._config, required)
 
     def _by_risk(self, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
         """The same, those first that are most like all of them."""

@@ -5,7 +5,7 @@ warnings of what was done. Knows the source's vocabulary, no model.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -38,6 +38,10 @@ class Part:
     wishes: Wishes = NO_WISHES
     spacing: str = ""  # between the part before it and this one
 
+    def requiring(self, demands: Iterable[Demand]) -> "Part":
+        """The same, of whose translation more is demanded."""
+        return replace(self, wishes=replace(self.wishes, required=(*self.wishes.required, *demands)))
+
 
 @dataclass(frozen=True)
 class Cut:
@@ -46,6 +50,8 @@ class Cut:
     parts: tuple[Part, ...]
     tokens: int  # in all, those cut off included
     warnings: tuple[str, ...]  # without the number of the line
+    required: tuple[Demand, ...] = ()
+    """What one of several parts must hold, whichever."""
 
 
 class Cutter:
@@ -94,7 +100,8 @@ class Cutter:
             for place, run in enumerate(runs):
                 between = " " if place else spacing
                 parts.append(Part(tuple(run), NO_WISHES, between if parts else ""))
-        return Cut(tuple(self._wishing(parts, line.wishes, number, warnings)), total, tuple(warnings))
+        anywhere = line.wishes.required if len(parts) > 1 else ()
+        return Cut(tuple(self._wishing(parts, line.wishes, number, warnings)), total, tuple(warnings), anywhere)
 
     def _runs(self, tokens: list[int], number: int, warnings: list[str]) -> list[list[int]]:
         """The tokens of a sentence in runs that the model can read."""
@@ -113,17 +120,18 @@ class Cutter:
         return runs
 
     def _wishing(self, parts: list[Part], wishes: Wishes, number: int, warnings: list[str]) -> list[Part]:
-        """The parts with the wishes that concern them, those of the glossary included."""
+        """The parts with the wishes that concern each of them, and those of the glossary that a line does not forbid."""
         if not parts or (wishes == NO_WISHES and self._glossary is None):
             return parts
-        if wishes.required and len(parts) > 1:
-            warnings.append(f"translated in {len(parts)} parts: what it requires is put in the last")
         texts = self._vocabulary.decode([part.tokens for part in parts]) if self._glossary is not None else []
         found = []
         for place, part in enumerate(parts):
-            required: tuple[Demand, ...] = wishes.required if place == len(parts) - 1 else ()
-            if self._glossary is not None:
-                required += self._glossary.demands(texts[place])
+            required = wishes.required if len(parts) == 1 else ()
+            for demand in self._glossary.demands(texts[place]) if self._glossary is not None else ():
+                if banned := wishes.banned_in(demand.alternatives, self._vocabulary.normalise):
+                    warnings.append(f"{demand.alternatives[0]!r} of the glossary is left out: {banned!r} is forbidden here")
+                else:
+                    required += (demand,)
             own = Wishes(wishes.prefix if place == 0 else "", required, wishes.forbidden)
             own.check(f"line {number}", self._vocabulary.normalise)
             found.append(replace(part, wishes=own))

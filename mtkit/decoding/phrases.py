@@ -3,13 +3,14 @@
 Comes in: phrases as a user writes them, the target's vocabulary. Goes out: `Demand`s, patterns and token sequences that the
 rules in `constraints` work with. Knows no search and no model.
 
-A phrase is there where it stands as whole words: not right after or before a letter, a digit or `_`. In scripts that put no
-spaces between words it is there wherever it stands.
+A phrase is there where it stands as whole words: where it begins or ends with a letter, a digit or `_`, no other one is next
+to it. In scripts that put no spaces between words it is there wherever it stands, and so are punctuation and signs.
 """
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -34,6 +35,11 @@ class Demand:
     count: int = 1
 
 
+def counted(alternatives: Iterable[tuple[str, ...]]) -> tuple[Demand, ...]:
+    """A demand for each; the same ones together as often as they come."""
+    return tuple(Demand(each, count) for each, count in Counter(alternatives).items())
+
+
 @dataclass(frozen=True)
 class Wishes:
     """What one line asks of its translation."""
@@ -49,15 +55,19 @@ class Wishes:
             raise UserError(f"{where}: a required phrase has no alternatives: give at least one")
         if any(not normalise(phrase) for phrase in (*phrases, *self.forbidden)):
             raise UserError(f"{where}: a required or forbidden phrase is blank: give it text or leave it out")
-        if not self.forbidden:
-            return
-        banned = pattern(self.forbidden, normalise)
         for alternatives in [demand.alternatives for demand in self.required] + [(self.prefix,)]:
-            found = [banned.search(normalise(phrase)) for phrase in alternatives]
-            if all(found):
+            if banned := self.banned_in(alternatives, normalise):
                 raise UserError(
-                    f"{where}: {alternatives[0]!r} must be in the translation and {found[0][0]!r} must not: take one back"  # type: ignore[index]
+                    f"{where}: {alternatives[0]!r} must be in the translation and {banned!r} must not: take one back"
                 )
+
+    def banned_in(self, alternatives: Sequence[str], normalise: Normalise) -> str:
+        """What is forbidden in the first of the alternatives, if there is something in each; else ''."""
+        if not self.forbidden:
+            return ""
+        banned = pattern(self.forbidden, normalise)
+        found = [match[0] for phrase in alternatives if (match := banned.search(normalise(phrase)))]
+        return found[0] if len(found) == len(alternatives) else ""
 
 
 NO_WISHES = Wishes()
@@ -70,14 +80,19 @@ def pattern(phrases: Sequence[str], normalise: Normalise) -> re.Pattern[str]:
 
 def whole_words(phrase: str, *, any_case: bool = False) -> str:
     """A regular expression, without groups, for a normalised phrase."""
-    before = "" if SPACELESS.match(phrase[0]) else r"(?<!\w)"
+    before = r"(?<!\w)" if _in_word(phrase[0]) else ""
     after = "" if open_ended(phrase) else r"(?!\w)"
     return f"{before}{'(?i:' if any_case else '(?:'}{re.escape(phrase)}){after}"
 
 
 def open_ended(phrase: str) -> bool:
     """Whether it is there whatever follows."""
-    return bool(SPACELESS.match(phrase[-1]))
+    return not _in_word(phrase[-1])
+
+
+def _in_word(character: str) -> bool:
+    """Whether it may be part of a word that spaces or punctuation set off. Marks are: they belong to the letter before."""
+    return (character == "_" or unicodedata.category(character)[0] in "LNMC") and not SPACELESS.match(character)
 
 
 @dataclass(frozen=True)

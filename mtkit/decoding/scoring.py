@@ -11,6 +11,7 @@ import torch
 
 from mtkit.config import schema
 from mtkit.data.vocabularies import Vocabularies
+from mtkit.decoding.coverage import Coverage
 from mtkit.decoding.length_penalties import LENGTH_PENALTIES
 from mtkit.decoding.stepping import Stepper
 from mtkit.model.transformer import Transformer
@@ -27,7 +28,7 @@ class Scored:
     """A given translation of one line."""
 
     number: int  # of the line, from 1
-    score: float  # log_probability / length penalty
+    score: float  # log_probability / length penalty, plus the coverage penalty if there is one
     log_probability: float  # sum over tokens and the end token, natural logarithm
     length: int  # in tokens, the end token included; 0 where source and target are blank
 
@@ -42,6 +43,7 @@ class Scorer:
         self._stepper = Stepper(models, device, config.precision, config.ensemble)
         self._longest = min((model.longest for model in models if model.longest is not None), default=None)
         self._vocabularies, self._config = vocabularies, config
+        self._coverage = Coverage(config.coverage_penalty) if config.coverage_penalty else None
 
     def score(self, pairs: Iterable[tuple[str, str]]) -> Iterator[Scored]:
         """Scores (source, target) lines as they come. Reads `buffer` pairs, then yields the scores of all of them.
@@ -56,8 +58,8 @@ class Scorer:
                 zip(self._vocabularies.source.encode(sources), self._vocabularies.target.encode(targets), strict=True)
             )
             self._check(encoded, first)
-            for number, (pair, found) in enumerate(zip(encoded, self._log_probabilities(encoded), strict=True), first):
-                yield self._scored(number, pair, found)
+            for number, (pair, found) in enumerate(zip(encoded, self._found(encoded), strict=True), first):
+                yield self._scored(number, pair, *found)
             first += len(chunk)
 
     def _check(self, pairs: Sequence[Tokens], first: int) -> None:
@@ -70,17 +72,17 @@ class Scorer:
                     f"{self._longest}: leave the line out or shorten it"
                 )
 
-    def _scored(self, number: int, pair: Tokens, log_probability: float) -> Scored:
+    def _scored(self, number: int, pair: Tokens, log_probability: float, coverage: float) -> Scored:
         if not any(pair):
             return Scored(number, 0.0, 0.0, 0)
         length = len(pair[1]) + 1
         penalty = LENGTH_PENALTIES[self._config.length_penalty](length, self._config.alpha)
-        return Scored(number, log_probability / penalty, log_probability, length)
+        return Scored(number, log_probability / penalty + coverage, log_probability, length)
 
-    def _log_probabilities(self, pairs: Sequence[Tokens]) -> list[float]:
-        """Of each pair, those of like length together."""
+    def _found(self, pairs: Sequence[Tokens]) -> list[tuple[float, float]]:
+        """Log-probability and coverage penalty of each pair. Those of like length are looked at together."""
         order = sorted(range(len(pairs)), key=lambda place: (-len(pairs[place][1]), -len(pairs[place][0])))
-        found = [0.0] * len(pairs)
+        found = [(0.0, 0.0)] * len(pairs)
         start = 0
         while start < len(order):
             longest = len(pairs[order[start]][1]) + 1
@@ -93,7 +95,16 @@ class Scorer:
                     break
                 batch.append(place)
             start += len(batch)
-            scores = self._stepper.forced_scores(*zip(*(pairs[place] for place in batch), strict=True))
-            for place, score in zip(batch, scores, strict=True):
-                found[place] = score
+            sides = list(zip(*(pairs[place] for place in batch), strict=True))
+            scores = self._stepper.forced_scores(*sides)
+            for place, *numbers in zip(batch, scores, self._coverages(*sides), strict=True):
+                found[place] = numbers[0], numbers[1]
         return found
+
+    def _coverages(self, sources: Sequence[list[int]], targets: Sequence[list[int]]) -> list[float]:
+        """The coverage penalty of each pair."""
+        if self._coverage is None:
+            return [0.0] * len(sources)
+        attention = self._stepper.alignments(sources, targets)
+        paid = (weights.sum(axis=0)[:-1] for weights in attention)  # the source's end token need not be attended to
+        return [float(self._coverage.penalties(each)) for each in paid]

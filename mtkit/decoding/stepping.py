@@ -124,14 +124,17 @@ class Stepper:
         return torch.stack([weights.float().mean(dim=1) for weights in layers]).mean(dim=0)
 
     def alignments(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[NDArray[np.float32]]:
-        """For each pair what its target tokens attended to when predicted, [target tokens, source tokens + end token]."""
+        """For each pair what its target tokens attended to when predicted.
+
+        [target tokens + end token, source tokens + end token] each.
+        """
         batch = _collated(sources, targets).to(self.device)
         with self.running(watched=True):
             for model in self.models:
                 model(batch.source, batch.source_mask, batch.target_input)
             attention = self._attention().cpu().numpy()
         return [
-            weights[: len(target), : len(source) + 1]
+            weights[: len(target) + 1, : len(source) + 1]
             for weights, source, target in zip(attention, sources, targets, strict=True)
         ]
 

@@ -7,9 +7,10 @@ Knows nothing of files, run folders or output formats. A line's translation depe
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import torch
 
 from mtkit.config import schema
@@ -108,6 +109,7 @@ class Translator:
     def translate_chunk(self, lines: Sequence[Line], first: int) -> Iterator[Translation]:
         """The translations of lines `first`, `first` + 1, …, all made before the first is yielded."""
         cuts = self._cutter.cut(lines, first)
+        cuts = self._placed(cuts)
         found = iter(self._search([part for cut in cuts for part in cut.parts]))
         for number, (line, cut) in enumerate(zip(lines, cuts, strict=True), first):
             hypotheses = self._join(cut.parts, [next(found) for _ in cut.parts])
@@ -131,6 +133,32 @@ class Translator:
             for missing, excess in changed(source, best.text):
                 warnings.append(f"{missing} is missing in the output" if missing else f"{excess} is in the output only")
         return warnings
+
+    def _placed(self, cuts: Sequence[Cut]) -> list[Cut]:
+        """The same; what a line in several parts must hold is demanded of the part that loses the least score by it."""
+        trials = [
+            part.requiring(demands)
+            for cut in cuts
+            if cut.required
+            for part in cut.parts
+            for demands in ((), *((demand,) for demand in cut.required))
+        ]
+        scores = iter([hypotheses[0].hypothesis.score for hypotheses in self._search(trials)])
+        return [self._housed(cut, scores) if cut.required else cut for cut in cuts]
+
+    def _housed(self, cut: Cut, scores: Iterator[float]) -> Cut:
+        """scores: of each part without demands and with each of them."""
+        losses = []
+        for _ in cut.parts:
+            free, *asked = (next(scores) for _ in (None, *cut.required))
+            # What comes by itself in several parts stays in the first: differences of rounding do not count.
+            losses.append([round(max(0.0, free - score), 3) for score in asked])
+        homes = np.argmin(losses, axis=0)  # of each demand
+        parts = (
+            part.requiring(demand for demand, home in zip(cut.required, homes, strict=True) if home == place)
+            for place, part in enumerate(cut.parts)
+        )
+        return replace(cut, parts=tuple(parts))
 
     def _search(self, parts: list[Part]) -> list[list[_Found]]:
         """Hypotheses of each part. Parts of like length go together, the longest first: memory runs out at once."""

@@ -62,7 +62,19 @@ def mtkit(home: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.Captu
     torch.set_num_threads(threads)
 
 
-@pytest.mark.parametrize("more", [[], ["--set", "decoding.length_penalty=average", "--set", "decoding.alpha=1.0"]])
+SEARCHES: list[dict[str, object]] = [
+    {},
+    {"length_penalty": "average", "alpha": 1.0},
+    {"coverage_penalty": 0.3, "alpha": 0.0},
+    {"diverse_groups": 2, "beam_size": 4, "no_repeat_ngram": 2},
+    {"search": "sampling", "temperature": 0.5, "coverage_penalty": 0.1},
+    {"mbr": 3, "min_length_constant": 4},
+]
+
+
+@pytest.mark.parametrize(
+    "more", [[part for name in each for part in ("--set", f"decoding.{name}={each[name]}")] for each in SEARCHES], ids=str
+)
 def test_it_says_what_the_search_said(mtkit: Call, home: Path, more: list[str]) -> None:
     """Of every translation that the vocabulary spells as the search did."""
     code, lines, _ = mtkit("translate", "--input", "source.txt", "--format", "jsonl", *more)

@@ -374,6 +374,9 @@ def test_json_lines_bring_wishes_and_fields_of_their_own(translate: Call) -> Non
         ('{"source": "a", "hypotheses": 1}', 'the output has a field "hypotheses" of its own: rename it'),
         ('{"source": "a", "x": NaN}', "NaN is no JSON: write null"),
         ("[" * 100_000, "not JSON"),
+        ('{"source": "a", "x": -1e999}', "-1e999 is too large a number: write it as text"),
+        ('{"source": "a", "x": %s}' % ("9" * 5000), "99999… is too large a number: write it as text"),
+        ('{"source": "a", "required": ["b"], "required": ["c"]}', 'there are 2 fields "required": leave one of them'),
     ],
 )
 def test_what_is_wrong_with_a_json_line_is_told_and_those_before_it_answered(line: str, told: str, translate: Call) -> None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 import torch
@@ -65,7 +66,7 @@ def faults(translation: Translation, wishes: Wishes) -> list[str]:
         if len(pattern(demand.alternatives, nfc).findall(text)) < demand.count:
             found.append(f"{demand} not in {text!r}")
     for phrase in wishes.forbidden:
-        if re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", text):
+        if pattern([phrase], nfc).search(text):
             found.append(f"{phrase!r} in {text!r}")
     if not text.startswith(wishes.prefix):
         found.append(f"{text!r} does not begin with {wishes.prefix!r}")
@@ -163,13 +164,68 @@ def test_of_alternatives_one_that_is_forbidden_is_not_taken(make: Make) -> None:
     assert "Haus" in found.text
 
 
-@pytest.mark.parametrize("options", [{"search": "sampling"}, {"diverse_groups": 2}])
-def test_demands_need_an_ordinary_beam(make: Make, options: dict[str, object]) -> None:
-    with pytest.raises(UserError, match="need an ordinary beam"):
-        list(make(**options).translate([Line("the dog", wishing("Haus"))]))
-    asked = wishing(forbidden=("cat", "the", "a"))
-    (found,) = make(**options).translate([Line("the dog", asked)])
-    assert not faults(found, asked)
+@settings(derandomize=True, max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(wishes, min_size=2, max_size=3), st.integers(0, 5))
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"search": "sampling", "n_best": 3},
+        {"diverse_groups": 2, "n_best": 4},
+        {"diverse_groups": 4},
+        {"n_best": 4},
+        {"mbr": 3},
+    ],
+    ids=str,
+)
+def test_all_wishes_come_true_in_every_search(
+    make: Make, options: dict[str, object], asked: list[Wishes], seed: int
+) -> None:
+    """And in every translation of a line, in whatever company."""
+    lines = [Line(text, each) for text, each in zip(["the cat sees", "a dog", "old house"], asked, strict=False)]
+    translator = make(seed, **options)
+    together = list(translator.translate(lines))
+    for line, translation in zip(lines, together, strict=True):
+        for one in translation.hypotheses:
+            assert not faults(replace(translation, hypotheses=(one,)), line.wishes)
+        (alone,) = translator.translate([line])
+        assert [one.text for one in alone.hypotheses] == [one.text for one in translation.hypotheses]
+
+
+def test_what_the_prefix_says_is_not_judged_by_its_first_letters(make: Make) -> None:
+    """Token by token it may look as if a forbidden word came, up to the letters that make it another one."""
+    for prefix in ("Haus中", "cat中 the", "Hausé"):
+        asked = wishing(forbidden=("Haus", "cat"), prefix=prefix)
+        (found,) = make().translate([Line("the cat sees", asked)])
+        assert not faults(found, asked)
+
+
+def test_punctuation_stands_beside_words_and_words_stand_alone() -> None:
+    """A boundary is needed where letters could go on, and nowhere else."""
+    assert pattern(["."], nfc).search("Er geht.")
+    assert pattern(["-fach"], nfc).search("das 3-fache") is None
+    assert pattern(["-fach"], nfc).search("3-fach")
+    assert pattern(["C++"], nfc).search("C++11")
+    assert pattern(["(old!)"], nfc).search("x(old!)y")
+    assert pattern(["😀"], nfc).search("gut😀ja")
+    assert pattern(["हिन्दी"], nfc).search("हिन्दीभाषी") is None, "a mark belongs to the letter before it"
+
+
+@pytest.mark.parametrize("beam_size", [1, 2])
+def test_what_is_there_whatever_follows_is_prevented_before_it_comes(make: Make, beam_size: int) -> None:
+    """Afterwards it would be too late: no letters turn a full stop or 房 into another word."""
+    lines = ["the cat sees", "a dog", "old house", "red tree"]
+    options = {"beam_size": beam_size, "max_length_constant": 12}
+    plain = [translation.text for translation in make(**options).translate(lines)]
+    signs = tuple(
+        sorted({character for text in plain for character in text if not character.isalnum() and character != " "})
+    )
+    first = tuple(sorted({text.replace(" ", "")[0] for text in plain if text}))
+    for forbidden in [signs, (*signs, "房", "的。"), (*signs, *first)]:
+        asked = wishing(forbidden=forbidden)
+        for translation in make(**options).translate([Line(line, asked) for line in lines]):
+            assert not any(sign in translation.text for sign in signs)
+            assert not faults(translation, asked)
+    assert signs
 
 
 def test_a_spelling_is_followed_through_repetitions() -> None:

@@ -18,6 +18,8 @@ TERMS = {
     "C++": ("C++",),
     "房子": ("house",),
     "€": ("Euro",),
+    "fee": ("Gebühr",),
+    "charge": ("Gebühr",),
 }
 
 
@@ -33,7 +35,9 @@ TERMS = {
         ("new york, New York", {"neu": 1, "New York": 1}),
         ("C++ and (C++)", {"C++": 2}),
         ("这房子很大", {"house": 1}),
-        ("5 € 7€", {"Euro": 1}),
+        ("5 € 7€", {"Euro": 2}),
+        ("(credit), 'US' und C++, C++!", {"Kredit": 1, "USA": 1, "C++": 2}),
+        ("a fee and a charge", {"Gebühr": 2}),
     ],
 )
 def test_terms_in_a_text(text: str, found: dict[str, int]) -> None:

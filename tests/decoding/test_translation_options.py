@@ -2,7 +2,9 @@
 
 import itertools
 import math
+import re
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from mtkit.data.vocabulary import Vocabulary
 from mtkit.decoding.length_penalties import gnmt
 from mtkit.decoding.mbr import expected_likeness
 from mtkit.decoding.parts import Line
-from mtkit.decoding.phrases import Wishes
+from mtkit.decoding.phrases import Demand, Wishes, pattern
 from mtkit.decoding.translator import Translation, Translator
 from mtkit.model.transformer import Transformer
 from mtkit.support.errors import UserError
@@ -243,6 +245,50 @@ def test_wishes_of_a_line_in_parts(make: Make) -> None:
     found = only(make(split_sentences=True), asked)
     assert found.pieces == 2
     assert found.text.startswith("das")
+
+
+@pytest.mark.parametrize("options", [{"split_sentences": True}, {"max_source_tokens": 8}], ids=str)
+def test_what_a_line_in_parts_requires_stands_where_it_costs_least(
+    make: Make, options: dict[str, object], vocabulary: Vocabulary
+) -> None:
+    text = "The cat sees a dog. A tree finds the house! Old red café. The sentence see 1234."
+    translator = make(5, beam_size=2, max_length_constant=30, **options)
+    plain = only(translator, text).hypotheses[0]
+    (cut,) = translator._cutter.cut([Line(text)], 1)
+    assert len(cut.parts) > 3
+    free = [hypotheses[0].hypothesis for hypotheses in translator._search(list(cut.parts))]
+    by_itself = [
+        word for one in free if not one.truncated for word in re.findall(r"\w+", vocabulary.decode([one.tokens])[0])
+    ]
+    assert by_itself, "or nothing is tried below"
+    asked = [Line(text, Wishes(required=(Demand((word,)),))) for word in ["Haus x", "Katze", *by_itself[:1]]]
+    together = list(translator.translate([*asked, text, *asked]))
+    assert together[len(asked)].text == plain.text
+    for place, each in enumerate(asked):
+        demands = each.wishes.required
+        found = only(translator, each)
+        assert found.text == together[place].text == together[len(asked) + 1 + place].text
+        assert pattern(demands[0].alternatives, str).search(found.text)
+        for where in range(len(cut.parts)):
+            parts = [part.requiring(demands) if number == where else part for number, part in enumerate(cut.parts)]
+            scores = [hypotheses[0].hypothesis.score for hypotheses in translator._search(parts)]
+            assert found.hypotheses[0].score >= min(plain.score, sum(scores) / len(parts)) - 1e-3
+    several = Wishes(required=(Demand(("Haus x",)), Demand(("zwei", "drei"), 2)), forbidden=("zwei", "a"), prefix="das")
+    found = only(translator, Line(text, several))
+    assert found.text.startswith("das")
+    assert len(pattern(["drei"], str).findall(found.text)) >= 2
+    assert not pattern(["zwei", "a"], str).search(found.text)
+    assert not [warning for warning in found.warnings if "requires" in warning]
+
+
+def test_a_line_may_forbid_what_the_glossary_wants(make: Make, tmp_path: Path) -> None:
+    """One line's wish is no reason to stop the work."""
+    (tmp_path / "terms.tsv").write_text("cat\tKatze\ndog\tHund\tTier\n", encoding="utf-8")
+    asked = Line("The cat sees a dog.", Wishes(forbidden=("Katze", "Hund")))
+    found = only(make(glossary=str(tmp_path / "terms.tsv")), asked)
+    assert "line 1: 'Katze' of the glossary is left out: 'Katze' is forbidden here" in found.warnings
+    assert "Tier" in found.text
+    assert "Katze" not in found.text.split()
 
 
 def test_what_did_not_come_through_is_told(make: Make) -> None:

@@ -2,8 +2,9 @@
 
 import dataclasses
 import math
+import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 import torch
@@ -11,7 +12,10 @@ import torch
 from mtkit.config import schema
 from mtkit.data.vocabularies import Vocabularies
 from mtkit.data.vocabulary import Vocabulary, learn_vocabulary
+from mtkit.decoding.engines import ENGINES
 from mtkit.decoding.length_penalties import gnmt
+from mtkit.decoding.requests import Request
+from mtkit.decoding.search import Hypothesis
 from mtkit.decoding.stepping import DecodingState, Stepper
 from mtkit.decoding.translator import BLANK, Translation, Translator, is_looping
 from mtkit.model.transformer import Transformer
@@ -32,6 +36,28 @@ def make(vocabulary: Vocabulary, random_model: Models) -> Make:
         return Translator([random_model(seed)], Vocabularies(vocabulary, vocabulary), decoding, CPU)
 
     return build
+
+
+class Copying:
+    """An engine whose every answer is its source, cut at the limit."""
+
+    rows = 1
+
+    def __init__(self, *_: object) -> None:
+        pass
+
+    def search(self, requests: Sequence[Request]) -> list[list[Hypothesis]]:
+        return [
+            [Hypothesis(each.source[: each.longest], -1.0, -1.0, truncated=len(each.source) >= each.longest)]
+            for each in requests
+        ]
+
+
+@pytest.fixture
+def copying(make: Make, monkeypatch: pytest.MonkeyPatch) -> Make:
+    """copying(**options): a translator that copies."""
+    monkeypatch.setitem(ENGINES, "mtkit", Copying)
+    return lambda **options: make(**{"max_length_factor": 2.0} | options)
 
 
 def texts(translator: Translator, lines: list[str]) -> list[list[str]]:
@@ -182,9 +208,23 @@ def test_no_control_piece_and_no_line_break_in_any_output(make: Make, vocabulary
                 assert not [control for control in controls if control in one.text]
 
 
-def test_markup_and_control_pieces_in_the_input_are_text(make: Make) -> None:
-    source = ["<b>x</b> &amp; y", "</s>", "<s> <pad> <unk>"]
-    assert [translation.source for translation in make().translate(source)] == source
+def test_markup_and_control_pieces_in_the_input_are_text(copying: Make) -> None:
+    source = ["<b>x</b> &amp; y", "</s>", "<s> <pad> <unk>", "a < b > c && d", "<0x41> \\n %s {x} \\u0041", "&lt;p&gt;"]
+    assert texts(copying(), source) == [[line] for line in source]
+
+
+def test_lines_of_any_length_come_out_where_they_went_in(copying: Make) -> None:
+    draw = random.Random(4)
+    source = [f"{number}" + " cat" * draw.randint(0, 30) for number in range(1, 201)]
+    for options in ({}, {"buffer": 7, "batch_tokens": 50}, {"max_source_tokens": 8}):
+        assert texts(copying(**options), source) == [[line] for line in source]
+
+
+def test_a_copy_is_cut_by_the_limit_and_flagged(copying: Make) -> None:
+    (found,) = copying(max_length_factor=0.0, max_length_constant=20).translate([" ".join(["cat"] * 300)])
+    assert len(found.hypotheses[0].tokens) == 20
+    assert found.hypotheses[0].truncated
+    assert found.warnings[0] == "line 1: output reached the length limit (20 tokens)"
 
 
 def test_with_a_buffer_of_one_each_line_is_answered_before_the_next_is_read(make: Make) -> None:

@@ -22,7 +22,7 @@ class Decoding(Section):
         description="score = sum of log-probabilities / penalty; gnmt: ((5 + L) / 6)^alpha (Wu et al. 2016), average: "
         "L^alpha; L counts the end-of-sentence token",
     )
-    alpha: float = Field(0.6, ge=0.0, description="strength of the length penalty; 0 = none")
+    alpha: float = Field(0.6, ge=0.0, le=10.0, description="strength of the length penalty; 0 = none")
     coverage_penalty: float = Field(
         0.0,
         ge=0.0,
