@@ -210,5 +210,7 @@ def _mistake(message: str, size: int, text: str) -> UserError | None:
         return UserError(f"vocabulary.size {size} is too large for {text}: at most {most}; {cure}")
     if found := re.search(r"smaller than required_chars. \d+ vs (\d+)", message):
         cure = f"set vocabulary.size={found[1]} or more, or lower vocabulary.character_coverage"
-        return UserError(f"vocabulary.size {size} is too small for {text}: its characters alone need {found[1]}; {cure}")
+        return UserError(
+            f"vocabulary.size {size} is too small for {text}: its characters, tags and symbols alone need {found[1]}; {cure}"
+        )
     return None

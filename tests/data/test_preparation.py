@@ -175,12 +175,34 @@ def test_only_overwrite_replaces_a_folder_and_only_a_prepared_one(tmp_path: Path
         prepare(other, home, overwrite=True)
     assert (home / "letter.txt").read_text() == "dear"
 
+    (out / "test_sets").mkdir()  # from `mtkit prepare` with a test set, or `mtkit evaluate`
+    prepare(other, out, overwrite=True)
+    (out / "runs" / "base").mkdir(parents=True)
+    with pytest.raises(UserError, match=r"out/runs: not made by mtkit prepare, so --overwrite does not delete it: move it"):
+        prepare(other, out, overwrite=True)
+    assert (out / "runs" / "base").is_dir()
+
+
+def test_text_is_not_replaced_by_what_is_made_of_it(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    prepare(config(tmp_path), out)
+    (tmp_path / "x").mkdir()
+    before = content(out)
+    split = {"source": str(out / "train.en"), "target": str(out / "train.de")}
+    own = schema.Config.model_validate({"data": {"train": split, "validation": split}})
+    for output in (out, tmp_path / "x" / ".." / "out"):
+        with pytest.raises(UserError, match=r"train\.en: lies in .*out, which is to be replaced: move it, or give another"):
+            prepare(own, output, overwrite=True)
+    assert content(out) == before
+
 
 def test_outputs_that_cannot_be(tmp_path: Path) -> None:
     chosen = config(tmp_path)
     for output in (tmp_path / "s.en", tmp_path / "s.en" / "below"):
         with pytest.raises(UserError, match="is a file, not a folder"):
             prepare(chosen, output)
+    with pytest.raises(UserError, match=r"cannot be written \(File name too long\): clear the way or give another --output"):
+        prepare(chosen, tmp_path / ("x" * 300))
     (tmp_path / "empty").mkdir()
     prepare(chosen, tmp_path / "empty")
     prepare(chosen, tmp_path / "new" / "deep")

@@ -174,6 +174,16 @@ def test_another_vocabulary_and_its_treatment_are_taken(tmp_path: Path) -> None:
     report = prepare(again, tmp_path / "again")
     assert report.vocabulary_fingerprint == PreparedData.open(tmp_path / "first").report.vocabulary_fingerprint
     assert kept(tmp_path / "again") == ["x…  y|Z"]
+    assert "text treatment: vocabulary.normalization identity" in summary(report), (
+        "that of the vocabulary, not of the config"
+    )
+
+
+def test_mistaken_symbols_are_told_before_any_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = config(tmp_path, [("a", "A")], [("t", "T")], vocabulary={"symbols": ["A\u030a"]})
+    with pytest.raises(UserError, match=r"vocabulary\.symbols: symbol"):
+        prepare(wrong, tmp_path / "out")
+    assert "cleaning" not in capsys.readouterr().err
 
 
 def test_pairs_in_a_third_language_can_be_dropped(tmp_path: Path) -> None:

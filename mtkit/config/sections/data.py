@@ -11,7 +11,7 @@ from mtkit.config.sections.section import Names, Section
 def is_piece(name: str) -> bool:
     """Whether a symbol or tag may be called so: no white space, nothing that the vocabulary itself uses."""
     own = r"<pad>|<s>|</s>|<unk>|<0x[0-9A-F]{2}>"
-    return bool(name) and not re.search(r"[\s\u2581]", name) and not re.fullmatch(own, name)
+    return bool(name) and not re.search(r"[\s\u2581\ud800-\udfff]", name) and not re.fullmatch(own, name)
 
 
 def _language_code(value: str) -> str:
