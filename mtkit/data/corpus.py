@@ -4,6 +4,7 @@ Comes in: the `data` section of a config. Goes out: a `Corpus` for each split, a
 written: bytes that are not UTF-8 are still in them, as surrogate escapes. Knows nothing of cleaning or vocabularies.
 """
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -81,9 +82,10 @@ def open_corpora(data: schema.Data, test_set: TestSetLoader | None = None) -> di
 
 def check_apart(corpora: Mapping[str, Corpus], output: Path) -> None:
     """UserError if a file that is read lies in the folder that will be replaced: it would be gone afterwards."""
+    replaced = Path(os.path.realpath(output))
     for part in (part for corpus in corpora.values() for part in corpus.parts):
         for name in (part.source, part.target):
-            if Path(name).is_file() and output.resolve() in Path(name).resolve().parents:
+            if Path(name).is_file() and replaced in Path(os.path.realpath(name)).parents:
                 raise UserError(f"{name}: lies in {output}, which is to be replaced: move it, or give another --output")
 
 

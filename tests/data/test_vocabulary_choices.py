@@ -74,6 +74,7 @@ def test_the_treatment_is_known_from_the_model_alone() -> None:
 @pytest.mark.parametrize("choice", CHOICES, ids="-".join)
 def test_a_symbol_is_one_piece_wherever_it_stands(choice: tuple[str, str]) -> None:
     vocabulary = CHOICES[choice]
+    assert vocabulary.symbols == ("__P1__", "<b>")
     symbol = vocabulary.pieces.index("__P1__")
     for text in ("x__P1__y", "the __P1__ cat", "__P1__", "__P1____P1__"):
         (tokens,) = vocabulary.encode([text])
