@@ -58,7 +58,7 @@ def prepare(
     config = as_reused(config, reused) if reused else config
     named_symbols(config.vocabulary, tags)  # what is wrong with them is told before the work
     if config.cleaning.drop_foreign:
-        language.check_available()
+        language.check_known(config.data.source_language, config.data.target_language)
     corpora = open_corpora(config.data, test_set)
     check_apart(corpora, output)
     need = _check_room(output, corpora)
@@ -157,7 +157,7 @@ class _Split:
             config.cleaning,
             training=self._training,
             normalization=normalization,
-            languages=frozenset(code.lower().replace("_", "-").partition("-")[0] for code in codes),
+            languages=language.main_codes(*codes),
             vocabularies=1 if config.vocabulary.shared else 2,
         )
         self._final = [folder / f"{corpus.split}.{code}" for code in codes]

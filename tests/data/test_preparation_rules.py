@@ -196,6 +196,14 @@ def test_pairs_in_a_third_language_can_be_dropped(tmp_path: Path) -> None:
     assert kept(tmp_path / "out")[0] == f"{english}|{german}"
 
 
+def test_a_language_that_cannot_be_told_is_refused(tmp_path: Path) -> None:
+    """Or all its text would be taken for another one and dropped."""
+    chosen = config(tmp_path, [("a", "A")], [("t", "T")], cleaning={"drop_foreign": 0.95})
+    swiss = chosen.model_copy(update={"data": chosen.data.model_copy(update={"target_language": "gsw_CH"})})
+    with pytest.raises(UserError, match=r"py3langid does not know the language gsw of .*: name it by its ISO 639-1 code"):
+        prepare(swiss, tmp_path / "out")
+
+
 def test_a_full_disk_is_told_before_any_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = config(tmp_path, [("a b c", "A")] * 1000, [("t", "T")])
     monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=5_000))
