@@ -204,6 +204,7 @@ def test_test_sets_by_name(tmp_path: Path) -> None:
         ({"tsv": "a", "jsonl": "b"}, "give only one of"),
         ({"source": "a"}, r"source names 1 file\(s\) and target names 0"),
         ({"jsonl": "a", "columns": ["x"]}, "columns must name two columns"),
+        ({"tsv": "a", "columns": ["x", "y"]}, "columns are those of jsonl, parquet and hub data"),
         ({"tsv": "a", "tag": "a b"}, "without white space"),
         ({"tsv": "a", "tag": "</s>"}, "not a control piece"),
         ({"tsv": "a", "more": [{"weight": 2.0}]}, "more: corpus 1 names no files"),

@@ -66,6 +66,8 @@ class Corpus(Section):
             )
         if len(self.origins) > 1:
             raise ValueError(f"give only one of source and target, tsv, jsonl, parquet (found {', '.join(self.origins)})")
+        if self.columns and (self.source or self.tsv):
+            raise ValueError("columns are those of jsonl, parquet and hub data: text files and tsv have none")
         if len(self.columns) not in (0, 2):
             raise ValueError(f"columns must name two columns, source and target, found {len(self.columns)}")
         if self.tag and not is_piece(self.tag):
