@@ -57,12 +57,10 @@ def _test_set_loader(settings: "Config") -> "TestSetLoader":
     """Gives the lines of a named test set: source and first reference."""
 
     def load(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        import tempfile
-
         from mtkit.evaluation.test_sets import load_test_set
 
-        with tempfile.TemporaryDirectory() as folder:  # sacreBLEU keeps what it has fetched
-            found = load_test_set(name, settings.data.source_language, settings.data.target_language, Path(folder))
+        # sacreBLEU keeps what it has fetched, the folder that is to be made is not there yet
+        found = load_test_set(name, settings.data.source_language, settings.data.target_language, None)
         return found.source, found.references[0]
 
     return load

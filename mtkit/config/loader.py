@@ -182,7 +182,8 @@ def _override(values: _Values, origins: _Origins, override: str, origin: _Origin
         return [_Mistake(origin, (), f"is a section: set its options one by one, such as {key}.{first}=VALUE")]
     tree = yaml_tree.read(text)
     if tree.mistakes:
-        return [_Mistake(origin, (), mistake.message) for mistake in tree.mistakes]
+        cure = f"; text needs quotes here: --set {key}=\"'{text}'\"" if text[:1] in ("*", "[", "@", "%") else ""
+        return [_Mistake(origin, (), f"{mistake.message}{cure}") for mistake in tree.mistakes]
     for depth, name in enumerate(names[:-1], 1):
         inner = {} if values.get(name) is None else values[name]
         if not isinstance(inner, dict):

@@ -164,8 +164,13 @@ def _boolean(text: str) -> object:
     return {"true": True, "false": False}.get(text.lower(), text)
 
 
+def _whole(text: str) -> object:
+    """Text in which a character beyond U+FFFF may be spelt as two escapes, as JSON does."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+
+
 _SCALARS: dict[str, Callable[[str], object]] = {
-    "str": str,
+    "str": _whole,
     "int": _integer,
     "float": _number,
     "bool": _boolean,

@@ -82,16 +82,18 @@ NEIGHBOURS = 1 << 13
 """Pairs that lie side by side on the disk and go into the same window; other such blocks meet in each epoch."""
 
 
-def epoch_windows(count: int, *, seed: int, epoch: int) -> list[Indices]:
+def epoch_windows(count: int, *, seed: int, epoch: int, weight: float = 0.0) -> list[Indices]:
     """The windows of an epoch over `count` pairs, as numbers of blocks of NEIGHBOURS pairs each.
 
-    Each block is in one window, other blocks together in each epoch; a small corpus is in one window.
+    Each block is in one window, other blocks together in each epoch; a small corpus is in one window. `weight` is the sum of
+    the weights of all pairs where these have any: pairs that occur many times an epoch fill more windows.
     """
     blocks = -(-count // NEIGHBOURS)
-    if count <= WINDOW:
+    pairs = max(count, int(weight))
+    if pairs <= WINDOW:
         return [np.arange(blocks)]
     shuffled = np.random.default_rng([seed, epoch]).permutation(blocks)
-    return [np.sort(window) for window in np.array_split(shuffled, -(-count // WINDOW))]
+    return [np.sort(window) for window in np.array_split(shuffled, min(blocks, -(-pairs // WINDOW)))]
 
 
 def plan_epoch(

@@ -121,6 +121,11 @@ class Weights:
         """The weight of each of these pairs."""
         return self.of_parts[np.searchsorted(self.ends, numbers, side="right")]
 
+    @property
+    def total(self) -> float:
+        """The sum of the weights of all pairs."""
+        return float(np.diff(self.ends, prepend=0) @ self.of_parts)
+
 
 class Pairs:
     """The numbered pairs of one split. Lengths count tokens without the end token."""

@@ -4,8 +4,10 @@ Comes in: the `data` section of a config. Goes out: a `Corpus` for each split, a
 written: bytes that are not UTF-8 are still in them, as surrogate escapes. Knows nothing of cleaning or vocabularies.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from mtkit.config import schema
 from mtkit.data.hub import hub_parts
@@ -76,6 +78,15 @@ def open_corpora(data: schema.Data, test_set: TestSetLoader | None = None) -> di
             section = sections[split]
             parts[split][:0] = [replace(part, weight=section.weight, tag=section.tag) for part in of_hub]
     return {split: Corpus(split, tuple(found)) for split, found in parts.items() if found}
+
+
+def check_apart(corpora: Mapping[str, Corpus], output: Path) -> None:
+    """UserError if a file that is read lies in the folder that will be replaced: it would be gone afterwards."""
+    replaced = Path(os.path.realpath(output))
+    for part in (part for corpus in corpora.values() for part in corpus.parts):
+        for name in (part.source, part.target):
+            if Path(name).is_file() and replaced in Path(os.path.realpath(name)).parents:
+                raise UserError(f"{name}: lies in {output}, which is to be replaced: move it, or give another --output")
 
 
 def _columns(corpus: schema.Corpus, data: schema.Data) -> tuple[str, str]:

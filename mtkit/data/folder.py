@@ -4,6 +4,7 @@ Comes in: a folder that `preparation` wrote. Goes out: its report, vocabularies,
 of how they were made.
 """
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -93,6 +94,25 @@ class Report(_Record):
     def shared_vocabulary(self) -> bool:
         """Whether both sides were numbered with one vocabulary."""
         return self.source_vocabulary_size is None
+
+
+MADE = re.compile(
+    r"report\.(json|html)|vocabulary(\.source|\.target)?\.model|test_sets|"
+    r"(train|validation|test)\.([\w-]+|(index|source|target)\.bin|pairs\.json)"
+)
+"""Names of all that `prepare` puts into a folder."""
+
+
+def check_replaceable(folder: Path) -> None:
+    """UserError unless `folder` is a prepared one that holds nothing else: what a user put there must not be lost."""
+    if not (folder / REPORT).is_file():
+        raise UserError(f"{folder}: not a prepared data folder, so --overwrite does not replace it: give another --output")
+    for name in sorted(path.name for path in folder.iterdir()):
+        if not MADE.fullmatch(name):
+            raise UserError(
+                f"{folder / name}: not made by mtkit prepare, so --overwrite does not delete it: move it away, or give "
+                "another --output"
+            )
 
 
 @dataclass(frozen=True)

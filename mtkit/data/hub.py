@@ -6,6 +6,7 @@ hub's cache keeps them, a thousand rows at a time, so that there is no second co
 """
 
 import os
+import re
 import shutil
 import sys
 import urllib.error
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from mtkit.config import schema
-from mtkit.data.readers import ROWS, Part, parquet_file
+from mtkit.data.readers import ROWS, Part, nested_columns, parquet_file, rows
 from mtkit.support.errors import UserError
 from mtkit.support.files import bytes_text
 
@@ -29,6 +30,11 @@ HUB_ROWS = {
 HUB_BYTES = {("wmt/wmt14", "de-en"): 818_467_512, ("wmt/wmt14", "fr-en"): 6_658_118_909}
 """What a first download fetches, where it is known before the hub is asked."""
 
+HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?", re.ASCII)
+
+LINE_READERS = ("csv", "text")
+"""Readers of `datasets` that change text: `NA` becomes nothing, a quotation mark is markup, U+000D ends a line."""
+
 PROBE_SECONDS = 10.0
 """How long the hub may take to answer at all; `datasets` would try for half a minute."""
 
@@ -39,17 +45,24 @@ def hub_parts(
     """The parts of each of `splits` (ours -> the hub's). UserError saying how to go on where one cannot be had."""
     local = Path(data.hub).is_dir()
     if not local:
+        if not HUB_NAME.fullmatch(data.hub) or Path(data.hub).exists():
+            raise UserError(f"data.hub: {data.hub}: neither a folder here nor the name of a data set, such as wmt/wmt14")
         _announce(data)
         _go_offline_if_unreachable()
     import datasets
 
     if not sys.stderr.isatty():
         datasets.disable_progress_bars()
-    name = " ".join(filter(None, (data.hub, data.hub_config)))
+    name = _name(data)
     try:
         source = _saved(data.hub) if local else None
         if source is None:
             source = _builder(data)
+            if source.name in LINE_READERS:
+                raise UserError(
+                    f"hub data set {name} is {source.name} files, which change text when they are read: take its "
+                    "Parquet form (data.hub_revision=refs/convert/parquet on the hub), or name text or TSV under data.train"
+                )
             _check_room(source, name)
         return {ours: _split_parts(source, data, theirs, columns[ours]) for ours, theirs in splits.items()}
     except ConnectionError as error:
@@ -74,6 +87,11 @@ def hub_parts(
         ) from None
 
 
+def _name(data: schema.Data, split: str = "") -> str:
+    """What messages call the data set."""
+    return " ".join(filter(None, (data.hub, data.hub_config, split)))
+
+
 def _broken_connection() -> type[Exception]:
     """What the hub's client raises when the network fails it: the root of the errors of whatever it speaks HTTP with."""
     from huggingface_hub.errors import HfHubHTTPError
@@ -87,7 +105,7 @@ def _announce(data: schema.Data) -> None:
     size = HUB_BYTES.get((data.hub, data.hub_config))
     told = f"{size / 1e6:.0f} MB" if size else "an unknown size"
     print(
-        f"reading {data.hub} {data.hub_config} from the Hugging Face hub: {told} to download unless already in the cache "
+        f"reading {_name(data)} from the Hugging Face hub: {told} to download unless already in the cache "
         f"{_cache()} (HF_HOME); to stay offline: HF_HUB_OFFLINE=1, or --set data.hub=FOLDER",
         file=sys.stderr,
     )
@@ -160,7 +178,7 @@ def _split_parts(source: Any, data: schema.Data, split: str, columns: tuple[str,
     """One split as parts, its number of rows checked against what it must be."""
     import datasets
 
-    name = " ".join(filter(None, (data.hub, data.hub_config, split)))
+    name = _name(data, split)
     if isinstance(source, datasets.DatasetDict):
         if split not in source:
             raise ValueError(f'Unknown split "{split}". Should be one of {list(source)}')
@@ -177,8 +195,8 @@ def _split_parts(source: Any, data: schema.Data, split: str, columns: tuple[str,
                 for file, label in zip(local, _labels(name, files[split]), strict=True)
             )
         else:
-            rows = datasets.load_dataset(data.hub, data.hub_config or None, split=split, revision=data.hub_revision or None)
-            parts = (_table_part(rows, name, columns),)
+            table = datasets.load_dataset(data.hub, data.hub_config or None, split=split, revision=data.hub_revision or None)
+            parts = (_table_part(table, name, columns),)
         known = (source.info.splits or {}).get(split)
         promised = known.num_examples if known is not None and known.num_examples else None
     found = sum(part.pairs for part in parts)
@@ -200,27 +218,15 @@ def _labels(name: str, files: Any) -> Iterator[str]:
         yield f"{name} {Path(file).name}" if len(files) > 1 else name
 
 
-def _table_part(rows: Any, name: str, columns: tuple[str, str]) -> Part:
+def _table_part(table: Any, name: str, columns: tuple[str, str]) -> Part:
     """A `datasets.Dataset` as a part, read in batches. UserError unless it holds both columns as text."""
-    feature = rows.features.get("translation")
-    there = list(rows.column_names if feature is None else getattr(feature, "languages", None) or feature)
-    for column in columns:
-        if column not in there:
-            raise UserError(
-                f"hub data set {name} has no '{column}' (it has {', '.join(there)}): set data.source_language and "
-                "data.target_language, name the columns with `columns`, or take another data.hub_config"
-            )
+    nested = nested_columns(table.features.arrow_schema, columns, f"hub data set {name}")
 
     def read() -> Iterator[tuple[str, str]]:
-        for batch in rows.iter(batch_size=ROWS):
-            if feature is not None:
-                pairs = [(row[columns[0]], row[columns[1]]) for row in batch["translation"]]
-            else:
-                pairs = list(zip(batch[columns[0]], batch[columns[1]], strict=True))
-            for source, target in pairs:
-                yield (source or "").replace("\t", " "), (target or "").replace("\t", " ")
+        for batch in table.with_format("arrow").iter(batch_size=ROWS):
+            yield from rows(batch, columns, nested=nested)
 
-    return Part(name, name, len(rows), 0, read, rows.dataset_size or 0)
+    return Part(name, name, len(table), 0, read, table.dataset_size or 0)
 
 
 def _first_line(error: BaseException) -> str:

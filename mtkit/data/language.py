@@ -22,9 +22,20 @@ def _identifier() -> Any:
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
 
 
-def check_available() -> None:
-    """UserError if py3langid is not installed."""
-    _identifier()
+def main_codes(*codes: str) -> frozenset[str]:
+    """The languages without their regions, as py3langid names them: pt of pt_BR."""
+    return frozenset(code.lower().replace("_", "-").partition("-")[0] for code in codes)
+
+
+def check_known(*codes: str) -> None:
+    """UserError if py3langid is not installed, or does not know a language: it would take all text for another one."""
+    known = set(_identifier().nb_classes)
+    for code in sorted(main_codes(*codes) - known):
+        raise UserError(
+            f"cleaning.drop_foreign: py3langid does not know the language {code} of data.source_language or "
+            f"data.target_language (it knows {len(known)} others): name it by its ISO 639-1 code, such as de, or set "
+            "cleaning.drop_foreign=0"
+        )
 
 
 def foreign(text: str, languages: frozenset[str]) -> float:

@@ -22,16 +22,16 @@ from mtkit.data import language
 from mtkit.data.binarized import PairWriter
 from mtkit.data.chunks import Clean, FirstPass
 from mtkit.data.cleaning import example, length_reason, length_severity, unescape
-from mtkit.data.corpus import SPLITS, Corpus, SentencePair, TestSetLoader, open_corpora
+from mtkit.data.corpus import SPLITS, Corpus, SentencePair, TestSetLoader, check_apart, open_corpora
 from mtkit.data.duplicates import HeldOut
 from mtkit.data.encoding import EncodedChunk, TextChunk, encode_chunks
-from mtkit.data.folder import FORMAT_VERSION, REPORT, Report
+from mtkit.data.folder import FORMAT_VERSION, REPORT, Report, check_replaceable
 from mtkit.data.page import PAGE, write_page
 from mtkit.data.statistics import SplitStatistics, coverage
-from mtkit.data.vocabularies import Vocabularies, learn_vocabularies, reused_vocabularies
+from mtkit.data.vocabularies import Vocabularies, as_reused, learn_vocabularies, named_symbols, reused_vocabularies
 from mtkit.data.vocabulary import LARGEST_WORD
 from mtkit.support.errors import UserError
-from mtkit.support.files import bytes_text, clear_leftovers, whole_folder
+from mtkit.support.files import bytes_text, clear_leftovers, whole_folder, writing
 from mtkit.support.lines import raw_lines
 from mtkit.support.progress import shown
 
@@ -51,19 +51,22 @@ def prepare(
     lines of splits that name one. UserError for everything that the user can mend; whatever happens, `output` is then as it
     was before.
     """
-    _check_output(output, overwrite)
+    with writing(output, cure=" or give another --output"):
+        _check_output(output, overwrite)
     tags = config.data.tags
     reused = reused_vocabularies(config.vocabulary, tags) if config.vocabulary.reuse else None
+    config = as_reused(config, reused) if reused else config
+    named_symbols(config.vocabulary, tags)  # what is wrong with them is told before the work
     if config.cleaning.drop_foreign:
-        language.check_available()
+        language.check_known(config.data.source_language, config.data.target_language)
     corpora = open_corpora(config.data, test_set)
+    check_apart(corpora, output)
     need = _check_room(output, corpora)
     with whole_folder(output, replace=overwrite, cure=" or give another --output", need=need) as folder:
-        normalization = reused.source.normalization if reused else config.vocabulary.normalization
         words: list[Counter[str]] = [Counter() for _ in range(1 if config.vocabulary.shared else 2)]  # one a vocabulary
         held_out = HeldOut()
         splits = [
-            _Split(config, corpora[split], folder, held_out, normalization, workers)
+            _Split(config, corpora[split], folder, held_out, config.vocabulary.normalization, workers)
             for split in reversed(SPLITS)
             if split in corpora
         ]
@@ -106,10 +109,7 @@ def _check_output(output: Path, overwrite: bool) -> None:
             return
         if not overwrite:
             raise UserError(f"{output}: already there and not empty: give --overwrite to replace it, or another --output")
-        if not (output / REPORT).is_file():
-            raise UserError(
-                f"{output}: not a prepared data folder, so --overwrite does not replace it: give another --output"
-            )
+        check_replaceable(output)
         return
     there = _nearest(output)
     if not there.is_dir():
@@ -157,7 +157,7 @@ class _Split:
             config.cleaning,
             training=self._training,
             normalization=normalization,
-            languages=frozenset(code.lower().replace("_", "-").partition("-")[0] for code in codes),
+            languages=language.main_codes(*codes),
             vocabularies=1 if config.vocabulary.shared else 2,
         )
         self._final = [folder / f"{corpus.split}.{code}" for code in codes]

@@ -6,8 +6,11 @@ written, bytes that are not UTF-8 as surrogate escapes. Knows nothing of splits 
 
 import json
 import re
+import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mtkit.config import schema
@@ -20,7 +23,9 @@ if TYPE_CHECKING:
 ROWS = 1000
 """Rows of a table that are read at a time."""
 
-LONE_SURROGATES = re.compile("[\ud800-\udbff\udc00-\udc7f\udd00-\udfff]")  # of JSON; the others stand for bad bytes
+BAD_BYTES = re.compile("[\udc80-\udcff]")  # what `_text` makes of them
+SURROGATES = re.compile("[\ud800-\udfff]")
+NO_BYTES = re.compile("[\ud800-\udc7f\udd00-\udfff]")  # the other surrogates
 
 
 @dataclass(frozen=True)
@@ -47,8 +52,11 @@ def two_files(source: str, target: str) -> Part:
         raise UserError(f"line counts differ: {source} {source_lines} lines, {target} {target_lines} lines")
 
     def read() -> Iterator[tuple[str, str]]:
-        for raw_source, raw_target in zip(raw_lines(source), raw_lines(target), strict=True):
-            yield _text(raw_source), _text(raw_target)
+        try:
+            for raw_source, raw_target in zip(raw_lines(source), raw_lines(target), strict=True):
+                yield _text(raw_source), _text(raw_target)
+        except ValueError:
+            raise UserError(f"{source} and {target} changed while they were read: run the command again") from None
 
     marks = begins_with_mark(source) + begins_with_mark(target)
     return Part(source, target, source_lines, marks, read, source_size + target_size)
@@ -73,10 +81,11 @@ def json_file(name: str, columns: tuple[str, str]) -> Part:
 
     def read() -> Iterator[tuple[str, str]]:
         for line, raw in enumerate(raw_lines(name), 1):
+            text = _text(raw)
             try:
-                row = json.loads(_text(raw))
+                row = json.loads(text)
                 row = row.get("translation", row)
-                source, target = (_field(row[column]) for column in columns)
+                source, target = (_json_text(row[column], bad=bool(BAD_BYTES.search(text))) for column in columns)
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 raise UserError(
                     f"{name}:{line}: no JSON object with text under '{columns[0]}' and '{columns[1]}': mend the line, or "
@@ -91,16 +100,11 @@ def json_file(name: str, columns: tuple[str, str]) -> Part:
 def parquet_file(name: str, columns: tuple[str, str]) -> Part:
     """A Parquet file with both columns at the top or under `translation`. UserError if it is damaged or has not both."""
     file = _parquet(name)
-    nested = _nested(file.schema_arrow, columns, name)
+    nested = nested_columns(file.schema_arrow, columns, name)
 
     def read() -> Iterator[tuple[str, str]]:
-        wanted = ["translation"] if nested else list(columns)
-        for batch in _batches(name, wanted):
-            fields = batch.column("translation").flatten() if nested else batch.columns
-            names = [field.name for field in batch.schema.field("translation").type] if nested else batch.schema.names
-            sides = (fields[names.index(column)].to_pylist() for column in columns)
-            for source, target in zip(*sides, strict=True):
-                yield _field(source), _field(target)
+        for batch in _batches(name, ["translation"] if nested else list(columns)):
+            yield from rows(batch, columns, nested=nested)
 
     groups = (file.metadata.row_group(number) for number in range(file.metadata.num_row_groups))
     return Part(name, name, file.metadata.num_rows, 0, read, sum(group.total_byte_size for group in groups))
@@ -116,8 +120,14 @@ def read_files(corpus: schema.Corpus, columns: tuple[str, str]) -> list[Part]:
     for option, names in corpus.origins.items():
         if option == "source":
             pairs = zip(corpus.source, corpus.target, strict=True)
-            return [two_files(*pair) for patterns in pairs for pair in _expanded_together(*patterns)]
-        return [readers[option](name) for pattern in names for _, name in _expanded(pattern)]
+            found = [pair for patterns in pairs for pair in _expanded_together(*patterns)]
+            for name in chain.from_iterable(found):
+                _check_file(name)
+            return [two_files(*pair) for pair in found]
+        alone = [name for pattern in names for _, name in _expanded(pattern)]
+        for name in alone:
+            _check_file(name)
+        return [readers[option](name) for name in alone]
     return []
 
 
@@ -146,6 +156,20 @@ def _expanded_together(source: str, target: str) -> list[tuple[str, str]]:
     return [(name, other) for (_, name), (_, other) in zip(sources, targets, strict=True)]
 
 
+def _check_file(name: str) -> None:
+    """UserError unless it is a file, which can be read more than once."""
+    try:
+        mode = Path(name).stat().st_mode
+    except FileNotFoundError:
+        raise UserError(f"{Path(name).absolute()}: no such file") from None
+    except OSError as error:
+        raise UserError(f"{name}: cannot be read: {error.strerror}") from None
+    if stat.S_ISDIR(mode):
+        raise UserError(f"{name}: cannot be read: is a folder: name the files in it")
+    if not stat.S_ISREG(mode):
+        raise UserError(f"{name}: is a pipe or a device, but text is read more than once: write it to a file first")
+
+
 def _measured(name: str) -> tuple[int, int]:
     """Lines and bytes of a text file."""
     lines = size = 0
@@ -159,13 +183,16 @@ def _text(raw: bytes) -> str:
     return raw.decode("utf-8", errors="surrogateescape")
 
 
-def _field(value: Any) -> str:
-    """A cell of a table as text: nothing is empty text, tabs and lone surrogates do not survive."""
+def _json_text(value: Any, *, bad: bool) -> str:
+    """A value as text: nothing is empty text, tabs are spaces. TypeError if it is no text.
+
+    Half characters, which JSON can spell, do not survive, but for what stands for `bad` bytes.
+    """
     if value is None:
         return ""
     if not isinstance(value, str):
         raise TypeError(value)
-    return LONE_SURROGATES.sub("\ufffd", value.replace("\t", " "))
+    return (NO_BYTES if bad else SURROGATES).sub("\ufffd", value.replace("\t", " "))
 
 
 def _parquet(name: str) -> "pyarrow.parquet.ParquetFile":
@@ -188,18 +215,34 @@ def _batches(name: str, columns: Sequence[str]) -> Iterator[Any]:
         raise UserError(f"{name}: cannot be read: {' '.join(str(error).split())}") from None
 
 
-def _nested(table: Any, columns: tuple[str, str], name: str) -> bool:
-    """Whether both columns lie under `translation`. UserError if they are nowhere, or are not text."""
-    import pyarrow
+def nested_columns(table: "pyarrow.Schema", columns: tuple[str, str], name: str) -> bool:
+    """Whether both columns lie under `translation`. UserError if they are nowhere, there twice, or are not text."""
+    from pyarrow import types
 
-    nested = "translation" in table.names and pyarrow.types.is_struct(table.field("translation").type)
-    fields = {field.name: field.type for field in (table.field("translation").type if nested else table)}
+    nested = table.names.count("translation") == 1 and bool(types.is_struct(table.field("translation").type))
+    fields = list(table.field("translation").type if nested else table)
+    known = [field.name for field in fields]
     for column in columns:
-        if column not in fields:
+        if column not in known:
             raise UserError(
-                f"{name} has no '{column}' (it has {', '.join(fields)}): set data.source_language and "
+                f"{name} has no '{column}' (it has {', '.join(known)}): set data.source_language and "
                 "data.target_language, name the columns with `columns`, or take another data.hub_config"
             )
-        if not (pyarrow.types.is_string(fields[column]) or pyarrow.types.is_large_string(fields[column])):
-            raise UserError(f"{name}: '{column}' holds {fields[column]}, not text: name other columns with `columns`")
+        if known.count(column) > 1:
+            raise UserError(f"{name} has '{column}' twice: give each column a name of its own")
+        kind = fields[known.index(column)].type
+        text = kind.value_type if types.is_dictionary(kind) else kind
+        if not (types.is_string(text) or types.is_large_string(text) or types.is_string_view(text)):
+            raise UserError(f"{name}: '{column}' holds {kind}, not text: name other columns with `columns`")
     return nested
+
+
+def rows(table: Any, columns: tuple[str, str], *, nested: bool) -> Iterator[tuple[str, str]]:
+    """The pairs of a table or a batch of one: nothing is empty text, tabs are spaces, bad bytes are kept."""
+    import pyarrow
+    import pyarrow.compute
+
+    sides = (pyarrow.compute.struct_field(table["translation"], column) if nested else table[column] for column in columns)
+    values = (side.cast(pyarrow.large_binary()).to_pylist() for side in sides)
+    for source, target in zip(*values, strict=True):
+        yield _text(source or b"").replace("\t", " "), _text(target or b"").replace("\t", " ")

@@ -70,7 +70,7 @@ def learn_vocabularies(
 
     `tags` are reserved in that of the source besides those of the config. UserError as for `learn_vocabulary`.
     """
-    symbols = _symbols(config)
+    symbols = named_symbols(config, tags)
     tags = list(dict.fromkeys([*config.tags, *tags]))
     if len(word_counts) == 1:
         vocabulary = learn_vocabulary(word_counts[0], config, tags=tags, symbols=symbols)
@@ -85,31 +85,51 @@ def learn_vocabularies(
 def reused_vocabularies(config: schema.Vocabulary, tags: Sequence[str] = ()) -> Vocabularies:
     """Those of the run or the prepared data that `vocabulary.reuse` names. UserError if they are not what is needed."""
     folder = Path(config.reuse)
-    if not folder.is_dir():
-        raise UserError(f"vocabulary.reuse: {folder.absolute()}: no such folder: name a run or a prepared data folder")
-    if not any((folder / name).is_file() for name in (SHARED, SOURCE)):
+    try:
+        names = {path.name for path in folder.iterdir()}
+    except NotADirectoryError:
+        raise UserError(f"vocabulary.reuse: {folder.absolute()}: no folder: name a run or a prepared data folder") from None
+    except FileNotFoundError:
+        raise UserError(
+            f"vocabulary.reuse: {folder.absolute()}: no such folder: name a run or a prepared data folder"
+        ) from None
+    except OSError as error:
+        raise UserError(f"vocabulary.reuse: {folder}: cannot be read: {error.strerror}") from None
+    if not names & {SHARED, SOURCE}:
         raise UserError(f"vocabulary.reuse: {folder}: holds no {SHARED}: name a run or a prepared data folder")
-    if config.shared != (folder / SHARED).is_file():
+    if config.shared != (SHARED in names):
         found = str(not config.shared).lower()
         raise UserError(f"vocabulary.reuse: {folder} has vocabulary.shared={found}: set it so")
     vocabularies = Vocabularies.load(folder, shared=config.shared)
     for tag in (*config.tags, *tags):
         vocabularies.source.tag_id(tag)
+    for symbol in named_symbols(config, tags):
+        for vocabulary in (vocabularies.source, vocabularies.target):
+            if symbol not in (vocabulary.pieces[token] for token in vocabulary.encode([f"a{symbol}a"])[0]):
+                raise UserError(
+                    f"vocabulary.reuse: the vocabulary of {folder} has no symbol {symbol}: leave it out of "
+                    "vocabulary.symbols, or learn a vocabulary with it"
+                )
     return vocabularies
 
 
-def _symbols(config: schema.Vocabulary) -> list[str]:
-    """Those named in the config and those of its file, as the text will have them."""
-    named = list(config.symbols)
+def as_reused(config: schema.Config, reused: Vocabularies) -> schema.Config:
+    """The config with the treatment of text that the vocabulary has: it is not the config's to choose any more."""
+    vocabulary = config.vocabulary.model_copy(update={"normalization": reused.source.normalization})
+    return config.model_copy(update={"vocabulary": vocabulary})
+
+
+def named_symbols(config: schema.Vocabulary, tags: Sequence[str] = ()) -> list[str]:
+    """The symbols named in the config and those of its file, as the text will have them. UserError for what is none."""
+    named = [(symbol, "vocabulary.symbols") for symbol in config.symbols]
     if config.symbols_file:
-        named += filter(None, read_lines(config.symbols_file))
-    symbols = list(dict.fromkeys(named))
+        lines = enumerate(read_lines(config.symbols_file), 1)
+        named += [(symbol, f"{config.symbols_file}:{number}") for number, symbol in lines if symbol]
     treat = NORMALISATIONS[config.normalization].treat
-    for symbol in symbols:
-        if not schema.is_piece(symbol) or treat(symbol) != symbol or symbol in config.tags:
-            place = f"{config.symbols_file}: " if symbol not in config.symbols else ""
+    for symbol, place in named:
+        if not schema.is_piece(symbol) or treat(symbol) != symbol or symbol in (*config.tags, *tags):
             raise UserError(
-                f"{place}symbol {symbol!r} of vocabulary.symbols: must be text without white space, in the form that "
+                f"{place}: symbol {symbol!r} must be text without white space, in the form that "
                 f"vocabulary.normalization {config.normalization} gives it, and neither a control piece nor a tag"
             )
-    return symbols
+    return list(dict.fromkeys(symbol for symbol, _ in named))

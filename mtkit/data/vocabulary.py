@@ -58,6 +58,8 @@ class Vocabulary:
             piece for token, piece in enumerate(self.pieces[UNK + 1 :], UNK + 1) if processor.is_control(token)
         )
         """Pieces that no text yields: they are put before a source by their ids."""
+        self.symbols = tuple(self.pieces[UNK + 1 + len(self.tags) : self.first_byte or 0])
+        """Pieces that are one wherever they stand in text; not known of a vocabulary without bytes."""
         self.fingerprint = self._fingerprint(processor)
         """SHA-256 of the pieces in order: equal for vocabularies that number text equally."""
         self._processor = processor
@@ -210,5 +212,7 @@ def _mistake(message: str, size: int, text: str) -> UserError | None:
         return UserError(f"vocabulary.size {size} is too large for {text}: at most {most}; {cure}")
     if found := re.search(r"smaller than required_chars. \d+ vs (\d+)", message):
         cure = f"set vocabulary.size={found[1]} or more, or lower vocabulary.character_coverage"
-        return UserError(f"vocabulary.size {size} is too small for {text}: its characters alone need {found[1]}; {cure}")
+        return UserError(
+            f"vocabulary.size {size} is too small for {text}: its characters, tags and symbols alone need {found[1]}; {cure}"
+        )
     return None

@@ -8,6 +8,7 @@ space). Knows nothing of scores or models.
 import difflib
 import json
 import re
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,18 +88,19 @@ class TestSet:
         return self.name if self.name == self.sacrebleu_name else f"{self.name} ({self.sacrebleu_name})"
 
 
-def load_test_set(name: str, source_language: str, target_language: str, folder: Path) -> TestSet:
-    """The test set `name`, from `folder` if it is there, else through sacreBLEU and then kept in `folder`.
+def load_test_set(name: str, source_language: str, target_language: str, folder: Path | None) -> TestSet:
+    """The test set `name`, from `folder` if it is there, else through sacreBLEU and then kept in `folder`, if there is one.
 
     `name` is newstest20YY, newstest2014-filtered or any name of sacreBLEU's. Raises UserError for a name or a language
     pair that is not known, for a set that cannot be downloaded, and for a copy that is cut or changed.
     """
     pair = f"{source_language}-{target_language}"
     sacrebleu_name = resolve_name(name, pair)
-    record = folder / f"{name.replace('/', '_')}.{pair}.json"
-    if not record.exists():
-        _keep(_fetch(name, sacrebleu_name, pair, folder), record, sacrebleu_name)
-    return _read_kept(name, sacrebleu_name, pair, record)
+    with tempfile.TemporaryDirectory() as nowhere:
+        record = (folder or Path(nowhere)) / f"{name.replace('/', '_')}.{pair}.json"
+        if not record.exists():
+            _keep(_fetch(name, sacrebleu_name, pair, folder), record, sacrebleu_name)
+        return _read_kept(name, sacrebleu_name, pair, record)
 
 
 def resolve_name(name: str, pair: str) -> str:
@@ -119,17 +121,17 @@ def resolve_name(name: str, pair: str) -> str:
     return known
 
 
-def _fetch(name: str, sacrebleu_name: str, pair: str, folder: Path) -> list[list[str]]:
+def _fetch(name: str, sacrebleu_name: str, pair: str, folder: Path | None) -> list[list[str]]:
     """Source lines, then the lines of each reference: sacreBLEU's, and as many as there should be."""
     theirs = own_folder(sacrebleu_name)
     try:
         texts, downloaded = fetch(sacrebleu_name, pair)
     except FetchError as error:
-        kept = f"{name.replace('/', '_')}.{pair}.*"
+        kept = f"{name.replace('/', '_')}.{pair}.* of mtkit's test sets to {folder}, or " if folder else ""
+        files = "--source FILE --reference FILE" if folder else "data.validation.source and .target (or data.test)"
         raise UserError(
             f"test set {name} ({sacrebleu_name}, {pair}) cannot be downloaded: {error}: from a machine that has it copy "
-            f"{kept} of mtkit's test sets to {folder}, or the folder {sacrebleu_name} of sacreBLEU's to {theirs}; "
-            "or use local files with --source FILE --reference FILE"
+            f"{kept}the folder {sacrebleu_name} of sacreBLEU's to {theirs}; or use local files with {files}"
         ) from None
     counts = [len(lines) for lines in texts]
     origin = "the download" if downloaded else str(theirs)

@@ -9,6 +9,7 @@ import bz2
 import gzip
 import io
 import lzma
+import re
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -34,6 +35,18 @@ DECOMPRESSION: dict[str, Callable[[Path], Any]] = {
 """How a file is opened, by the end of its name; any other is plain."""
 
 
+NO_TEXT: dict[bytes, str] = {
+    rb"\x1f\x8b\x08": "compressed with gzip: give it a name that ends in .gz",
+    rb"\(\xb5/\xfd": "compressed with Zstandard: give it a name that ends in .zst",
+    rb"\xfd7zXZ\x00": "compressed with xz: give it a name that ends in .xz",
+    rb"BZh[1-9]1AY&SY": "compressed with bzip2: give it a name that ends in .bz2",
+    rb"PK\x03\x04": "a zip archive: unpack it first",
+    rb"PAR1": "a Parquet file: name it under `parquet`",
+    rb"\xff\xfe.\x00|\xfe\xff\x00": "UTF-16: convert it to UTF-8, for example with iconv",
+}
+"""How files begin that are no UTF-8 text, and what to do with them."""
+
+
 def opened(path: Path) -> IO[bytes]:
     """The file as a stream of its uncompressed bytes."""
     stream: IO[bytes] = DECOMPRESSION[path.suffix](path) if path.suffix in DECOMPRESSION else path.open("rb")
@@ -52,11 +65,20 @@ def raw_lines(path: str | Path) -> Iterator[bytes]:
     path = Path(path)
     try:
         with opened(path) as stream:
+            _check_text(stream, path)
             yield from split_stream(stream)
     except FileNotFoundError:
         raise UserError(f"{path.absolute()}: no such file") from None
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
         raise UserError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _check_text(stream: Any, path: Path) -> None:
+    """UserError if a file just opened begins as text never does."""
+    head = stream.peek(16)
+    for pattern, told in NO_TEXT.items():
+        if re.match(pattern, head, re.DOTALL):
+            raise UserError(f"{path}: is {told}")
 
 
 def begins_with_mark(path: str | Path) -> bool:

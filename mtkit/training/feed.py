@@ -99,7 +99,9 @@ class Feed:
         ).over(numbers)
 
     def _windows(self, epoch: int) -> list[NDArray[np.int64]]:
-        return epoch_windows(len(self._pairs), seed=self._config.seed, epoch=epoch)
+        weights = self._pairs.weights
+        total = 0.0 if weights is None else weights.total
+        return epoch_windows(len(self._pairs), seed=self._config.seed, epoch=epoch, weight=total)
 
     def _blocks(self, epoch: int, window: int) -> list[tuple[int, int]]:
         """First pair and the one after the last of each block of a window."""

@@ -140,9 +140,29 @@ def test_a_wrong_override_is_named_as_it_was_typed(override: str, message: str) 
 
 
 def test_text_with_a_character_that_no_name_has() -> None:
-    message = "must not hold the character NUL: no file, language or test set has it in its name"
+    message = "must not hold the character NUL or half a character: no file or language has it in its name"
+    assert mistakes('data: {folder: "a\\ud83d"}\n') == [f"c.yaml:1: data.folder: {message}"]
     assert mistakes('data: {folder: "a\\0b"}\n') == [f"c.yaml:1: data.folder: {message}"]
     assert mistakes('data: {train: {source: [a, "b\\0"], target: [c, d]}}\n') == [f"c.yaml:1: data.train.source: {message}"]
+
+
+def test_a_character_may_be_spelt_as_json_spells_it() -> None:
+    assert load_config(written(r'data: {folder: "\ud83d\ude42"}')).data.folder == "🙂"
+
+
+def test_a_name_in_a_list_is_not_empty() -> None:
+    message = "must not hold an empty name; [] = none"
+    for override in ("data.train.source=''", "vocabulary.symbols=[a, '']"):
+        assert message in mistakes("", override)[0]
+
+
+@pytest.mark.parametrize("pattern", ["*.en", "[x].en", "@home"])
+def test_text_that_yaml_does_not_take_for_text_needs_quotes(pattern: str) -> None:
+    """A shell takes one pair of quotes away."""
+    (told,) = [line for line in mistakes("", f"data.train.source={pattern}") if "not valid YAML" in line]
+    assert told.endswith(f"""text needs quotes here: --set data.train.source="'{pattern}'\"""")
+    quoted = load_config(written("data: {train: {target: a}}"), [f"data.train.source='{pattern}'"])
+    assert quoted.data.train.source == (pattern,)
 
 
 def test_auto_is_a_word_for_micro_batches() -> None:

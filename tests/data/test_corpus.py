@@ -154,6 +154,42 @@ def test_flat_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert pairs[1:] == [("Two lines", "Zeile1\nZeile2"), ("The end.", "Das Ende."), ("No translation", "")]
 
 
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        ({"en": ["a", None], "de": ["b", "NA"]}, [("a", "b"), ("", "NA")]),
+        ({"translation": [None, {"en": "a\tb", "de": "c"}]}, [("", ""), ("a b", "c")]),
+        ({"en": [0, 1], "de": ["a", "b"]}, "'en' holds int64, not text"),
+        ({"en": [["a"], ["b"]], "de": ["a", "b"]}, r"'en' holds list<.*>, not text"),
+        ({"translation": ["a", "b"], "en": ["a", "b"]}, r"has no 'de' \(it has translation, en\)"),
+    ],
+)
+def test_what_datasets_saved_itself(tmp_path: Path, columns: dict[str, Any], expected: Any) -> None:
+    import datasets
+
+    datasets.Dataset.from_dict(columns).save_to_disk(tmp_path / "saved")
+    section = data(schema.Split(hub_split="train"), hub=str(tmp_path / "saved"), test=schema.Split())
+    if isinstance(expected, list):
+        assert texts(section) == expected
+    else:
+        with pytest.raises(UserError, match=expected):
+            texts(section)
+
+
+def test_csv_is_not_read_through_datasets(tmp_path: Path) -> None:
+    """Its reader takes `NA` for nothing and a quotation mark for markup (D1, D6)."""
+    (tmp_path / "folder").mkdir()
+    write(tmp_path / "folder" / "train.csv", b'en,de\nNA,"b\n')
+    with pytest.raises(UserError, match=r"is csv files, which change text when they are read"):
+        open_corpora(data(schema.Split(hub_split="train"), hub=str(tmp_path / "folder")))
+
+
+@pytest.mark.parametrize("name", ["./nope", "a/b/c", "https://huggingface.co/datasets/wmt/wmt14", "a b"])
+def test_what_cannot_be_the_name_of_a_data_set(name: str) -> None:
+    with pytest.raises(UserError, match=r"neither a folder here nor the name of a data set, such as wmt/wmt14"):
+        open_corpora(schema.Data(hub=name))
+
+
 def test_files_win_over_the_hub(hub: Path, tmp_path: Path) -> None:
     split = files(write(tmp_path / "s", b"a\n"), write(tmp_path / "t", b"A\n"), hub_split="train")
     section = schema.Data(hub=str(hub), hub_config="de-en", train=split)

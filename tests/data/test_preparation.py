@@ -175,12 +175,37 @@ def test_only_overwrite_replaces_a_folder_and_only_a_prepared_one(tmp_path: Path
         prepare(other, home, overwrite=True)
     assert (home / "letter.txt").read_text() == "dear"
 
+    (out / "test_sets").mkdir()  # from `mtkit prepare` with a test set, or `mtkit evaluate`
+    prepare(other, out, overwrite=True)
+    (out / "runs" / "base").mkdir(parents=True)
+    with pytest.raises(UserError, match=r"out/runs: not made by mtkit prepare, so --overwrite does not delete it: move it"):
+        prepare(other, out, overwrite=True)
+    assert (out / "runs" / "base").is_dir()
+
+
+def test_text_is_not_replaced_by_what_is_made_of_it(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    prepare(config(tmp_path), out)
+    (tmp_path / "x").mkdir()
+    before = content(out)
+    split = {"source": str(out / "train.en"), "target": str(out / "train.de")}
+    own = schema.Config.model_validate({"data": {"train": split, "validation": split}})
+    for output in (out, tmp_path / "x" / ".." / "out"):
+        with pytest.raises(UserError, match=r"train\.en: lies in .*out, which is to be replaced: move it, or give another"):
+            prepare(own, output, overwrite=True)
+    assert content(out) == before
+
 
 def test_outputs_that_cannot_be(tmp_path: Path) -> None:
     chosen = config(tmp_path)
     for output in (tmp_path / "s.en", tmp_path / "s.en" / "below"):
         with pytest.raises(UserError, match="is a file, not a folder"):
             prepare(chosen, output)
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(UserError, match=r"loop: cannot be written \(.*\): clear the way or give another --output"):
+        prepare(chosen, tmp_path / "loop")
+    with pytest.raises(UserError, match=r"cannot be written \(File name too long\): clear the way or give another --output"):
+        prepare(chosen, tmp_path / ("x" * 300))
     (tmp_path / "empty").mkdir()
     prepare(chosen, tmp_path / "empty")
     prepare(chosen, tmp_path / "new" / "deep")
@@ -390,8 +415,15 @@ def test_a_split_that_was_not_prepared(tmp_path: Path) -> None:
 
 
 def test_words_too_long_for_the_vocabulary_are_told(tmp_path: Path) -> None:
-    source = b"short words here\n" + b"x" * 5000 + b"\n"
-    chosen = config(tmp_path, source, b"kurze Worte\ny y\n", cleaning=schema.Cleaning(max_tokens=10_000, max_ratio=1e5))
+    """V3: a line may be as long as it likes, all its words are used; only words beyond the trainer's limit are not."""
+    lines = [b"short words here"] * 94 + [b"many words " * 500] * 3 + [b"x" * 5000] * 3
+    chosen = config(
+        tmp_path,
+        b"\n".join(lines),
+        b"\n".join([b"kurze Worte"] * 100),
+        cleaning=schema.Cleaning(max_tokens=100_000, max_ratio=1e5),
+    )
     report = prepare(chosen, tmp_path / "out")
-    assert report.words_left_out == 1
-    assert any("1 words of more than 4192 bytes" in line for line in summary(report))
+    assert report.words_left_out == 3
+    assert "WARNING: 3 words of more than 4192 bytes were not used for the vocabulary" in summary(report)
+    assert {"\u2581many", "\u2581words"} <= set(PreparedData.open(tmp_path / "out").vocabularies().source.pieces)

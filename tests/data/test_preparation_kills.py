@@ -107,3 +107,24 @@ def test_workers_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
     while any(Path(f"/proc/{worker}").exists() for worker in workers) and time.monotonic() < limit:
         time.sleep(0.1)
     assert not [worker for worker in workers if Path(f"/proc/{worker}").exists()]
+
+
+@pytest.mark.slow
+def test_200_000_lines_in_little_memory(tmp_path: Path) -> None:
+    """V2: words are counted, not kept; 400 MB of address space are enough for all of it."""
+    draw = random.Random(1)
+    words = [f"w{number}" for number in range(30_000)]
+    for language in ("en", "de"):
+        lines = ("".join(f" {word}" for word in draw.choices(words, k=6)) for _ in range(200_000))
+        (tmp_path / f"t.{language}").write_text("".join(f"{line}\n" for line in lines))
+        (tmp_path / f"v.{language}").write_text(f"{language}\n")
+    files = "data:\n  train: {source: t.en, target: t.de}\n  validation: {source: v.en, target: v.de}\n"
+    (tmp_path / "some.yaml").write_text(files + "vocabulary: {size: 8000}\n")
+    command = f'ulimit -v 400000; exec "{sys.executable}" -m mtkit prepare --config some.yaml --output out'
+    settings = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=tmp_path, env=os.environ | settings, capture_output=True, encoding="utf-8", check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "train: read 200000, kept 200000, dropped 0" in done.stderr
+    assert "vocabulary: 8000 pieces" in done.stderr

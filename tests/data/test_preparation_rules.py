@@ -174,6 +174,16 @@ def test_another_vocabulary_and_its_treatment_are_taken(tmp_path: Path) -> None:
     report = prepare(again, tmp_path / "again")
     assert report.vocabulary_fingerprint == PreparedData.open(tmp_path / "first").report.vocabulary_fingerprint
     assert kept(tmp_path / "again") == ["x…  y|Z"]
+    assert "text treatment: vocabulary.normalization identity" in summary(report), (
+        "that of the vocabulary, not of the config"
+    )
+
+
+def test_mistaken_symbols_are_told_before_any_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = config(tmp_path, [("a", "A")], [("t", "T")], vocabulary={"symbols": ["A\u030a"]})
+    with pytest.raises(UserError, match=r"vocabulary\.symbols: symbol"):
+        prepare(wrong, tmp_path / "out")
+    assert "cleaning" not in capsys.readouterr().err
 
 
 def test_pairs_in_a_third_language_can_be_dropped(tmp_path: Path) -> None:
@@ -184,6 +194,14 @@ def test_pairs_in_a_third_language_can_be_dropped(tmp_path: Path) -> None:
     report = prepare(config(tmp_path, pairs, [("t", "T")], cleaning={"drop_foreign": 0.95}), tmp_path / "out")
     assert str(report.splits["train"].counts) == "read 4, kept 2, dropped 2 (language 2)"
     assert kept(tmp_path / "out")[0] == f"{english}|{german}"
+
+
+def test_a_language_that_cannot_be_told_is_refused(tmp_path: Path) -> None:
+    """Or all its text would be taken for another one and dropped."""
+    chosen = config(tmp_path, [("a", "A")], [("t", "T")], cleaning={"drop_foreign": 0.95})
+    swiss = chosen.model_copy(update={"data": chosen.data.model_copy(update={"target_language": "gsw_CH"})})
+    with pytest.raises(UserError, match=r"py3langid does not know the language gsw of .*: name it by its ISO 639-1 code"):
+        prepare(swiss, tmp_path / "out")
 
 
 def test_a_full_disk_is_told_before_any_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ import bz2
 import gzip
 import json
 import lzma
+import os
 from pathlib import Path
 
 import pyarrow
@@ -94,6 +95,65 @@ def test_damaged_parquet_is_named(tmp_path: Path) -> None:
         texts(parquet=str(path))
 
 
+@pytest.mark.parametrize("nested", [True, False])
+def test_bad_bytes_in_parquet_are_kept_for_the_policy(tmp_path: Path, nested: bool) -> None:
+    bad = pyarrow.array([b"caf\xe9", b"a"]).view(pyarrow.string())
+    columns = {"en": bad, "de": pyarrow.array(["b", "c"])}
+    table = pyarrow.table(columns)
+    if nested:
+        table = pyarrow.table({"translation": pyarrow.StructArray.from_arrays(list(columns.values()), list(columns))})
+    pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
+    assert texts(parquet=f"{tmp_path}/a.parquet") == [("caf\udce9", "b"), ("a", "c")]
+
+
+def test_every_kind_of_text_in_parquet(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    words = pyarrow.array(["a", "b", None, "a"])
+    for kind in (words, words.cast(pyarrow.large_string()), words.dictionary_encode()):
+        pyarrow.parquet.write_table(pyarrow.table({"en": kind, "de": words}), path)
+        assert texts(parquet=str(path)) == [("a", "a"), ("b", "b"), ("", ""), ("a", "a")]
+    pyarrow.parquet.write_table(pyarrow.Table.from_arrays([words, words, words], ["en", "en", "de"]), path)
+    with pytest.raises(UserError, match=r"a\.parquet has 'en' twice"):
+        texts(parquet=str(path))
+
+
+def test_half_characters_that_json_spells_are_no_bad_bytes(tmp_path: Path) -> None:
+    rows = (
+        rb'''{"en": "\udce9 \ud83d\ude42", "de": "\ud800"}
+{"en": "'''
+        + b"\xe9"
+        + rb""" \ud800", "de": "x"}"""
+    )
+    (tmp_path / "a.jsonl").write_bytes(rows)
+    assert texts(jsonl=f"{tmp_path}/a.jsonl") == [("\ufffd 🙂", "\ufffd"), ("\udce9 \ufffd", "x")]
+
+
+@pytest.mark.parametrize("kind", ["tsv", "jsonl", "parquet", "source"])
+def test_what_is_no_file_is_named(tmp_path: Path, kind: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    more = {"target": f"{tmp_path}/missing"} if kind == "source" else {}
+    for name, message in (
+        ("pipe", "is a pipe or a device, but text is read more than once: write it to a file first"),
+        (".", "cannot be read: is a folder: name the files in it"),
+        ("missing", "no such file"),
+    ):
+        with pytest.raises(UserError) as refusal:
+            texts(**{kind: f"{tmp_path}/{name}"}, **more)
+        assert str(refusal.value) == f"{tmp_path}/{name}: {message}"
+
+
+def test_files_that_change_while_they_are_read(tmp_path: Path) -> None:
+    source, target = tmp_path / "a", tmp_path / "b"
+    source.write_text("a\n" * 9)
+    target.write_text("b\n" * 9)
+    split = schema.Split(source=(str(source),), target=(str(target),))
+    corpus = open_corpora(schema.Data(train=split, validation=split))["train"]
+    with source.open("a") as more:
+        more.write("a\n")
+    with pytest.raises(UserError, match=r"a and .*b changed while they were read"):
+        list(corpus)
+
+
 def test_patterns_pair_files_by_what_the_wild_parts_are(tmp_path: Path) -> None:
     for name in ("a.en", "a.de", "b.en", "b.de", "[x].en"):
         (tmp_path / name).write_text(f"{name}\n")
@@ -144,6 +204,7 @@ def test_test_sets_by_name(tmp_path: Path) -> None:
         ({"tsv": "a", "jsonl": "b"}, "give only one of"),
         ({"source": "a"}, r"source names 1 file\(s\) and target names 0"),
         ({"jsonl": "a", "columns": ["x"]}, "columns must name two columns"),
+        ({"tsv": "a", "columns": ["x", "y"]}, "columns are those of jsonl, parquet and hub data"),
         ({"tsv": "a", "tag": "a b"}, "without white space"),
         ({"tsv": "a", "tag": "</s>"}, "not a control piece"),
         ({"tsv": "a", "more": [{"weight": 2.0}]}, "more: corpus 1 names no files"),

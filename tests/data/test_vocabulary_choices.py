@@ -74,6 +74,7 @@ def test_the_treatment_is_known_from_the_model_alone() -> None:
 @pytest.mark.parametrize("choice", CHOICES, ids="-".join)
 def test_a_symbol_is_one_piece_wherever_it_stands(choice: tuple[str, str]) -> None:
     vocabulary = CHOICES[choice]
+    assert vocabulary.symbols == ("__P1__", "<b>")
     symbol = vocabulary.pieces.index("__P1__")
     for text in ("x__P1__y", "the __P1__ cat", "__P1__", "__P1____P1__"):
         (tokens,) = vocabulary.encode([text])
@@ -108,11 +109,18 @@ def test_symbols_from_a_file(tmp_path: Path) -> None:
     assert {"__P1__", "<b>"} <= set(vocabulary.pieces)
     for wrong in ("two words", "<s>", "<0x41>", "a\u2581b", "A\u030a"):
         (tmp_path / "symbols").write_text(f"{wrong}\n", encoding="utf-8")
-        with pytest.raises(UserError, match=r"symbols: symbol .* must be text"):
+        with pytest.raises(UserError, match=r"symbols:1: symbol .* must be text"):
             learned(symbols_file=str(tmp_path / "symbols"))
     for options in ({"symbols": ["a", "a"]}, {"symbols": ["<t>"], "tags": ["<t>"]}, {"tags": ["<unk>"]}, {"tags": [""]}):
         with pytest.raises(ValidationError):
             schema.Vocabulary.model_validate(options)
+
+
+def test_a_tag_of_a_corpus_is_no_symbol() -> None:
+    with pytest.raises(
+        UserError, match=r"^vocabulary\.symbols: symbol '<bt>' must be text .* neither a control piece nor a tag$"
+    ):
+        learn_vocabularies([WORDS], schema.Vocabulary(symbols=("<bt>",), soft_limit=True), ["<bt>"])
 
 
 def test_another_folders_vocabulary_is_taken(tmp_path: Path) -> None:
@@ -124,6 +132,12 @@ def test_another_folders_vocabulary_is_taken(tmp_path: Path) -> None:
         reused_vocabularies(reuse, ["<2fr>"])
     with pytest.raises(UserError, match=r"has vocabulary\.shared=true: set it so"):
         reused_vocabularies(schema.Vocabulary(reuse=str(tmp_path), shared=False))
+    with pytest.raises(UserError, match=r"has no symbol __P1__: leave it out of vocabulary\.symbols"):
+        reused_vocabularies(schema.Vocabulary(reuse=str(tmp_path), symbols=("__P1__",)))
+    with pytest.raises(UserError, match=r"vocabulary\.reuse: .*: no folder"):
+        reused_vocabularies(schema.Vocabulary(reuse=str(tmp_path / "vocabulary.model")))
+    with pytest.raises(UserError, match=r"vocabulary\.reuse: .*: cannot be read"):
+        reused_vocabularies(schema.Vocabulary(reuse="x" * 300))
     with pytest.raises(UserError, match=r"no such folder"):
         reused_vocabularies(schema.Vocabulary(reuse=str(tmp_path / "none")))
     (tmp_path / "empty").mkdir()

@@ -1,4 +1,4 @@
-"""What a translation should have taken over (T16)."""
+"""What a translation should have taken over (T16, V10)."""
 
 import pytest
 
@@ -25,3 +25,17 @@ from mtkit.decoding.copies import changed
 )
 def test_what_changed(source: str, target: str, found: list[tuple[str, str]]) -> None:
     assert changed(source, target) == found
+
+
+@pytest.mark.parametrize(
+    ("target", "found"),
+    [
+        ("Hallo __P1__, __P12__!", []),
+        ("Hallo __P1__!", [("__P12__", "")]),
+        ("Hallo __P1__, __P1__, __P12__!", [("", "__P1__")]),
+        ("Hallo P1, __P12__!", [("__P1__", ""), ("", "1")]),
+    ],
+)
+def test_placeholders_that_are_missing_or_doubled(target: str, found: list[tuple[str, str]]) -> None:
+    """V10; of symbols that begin alike the longer one is meant."""
+    assert changed("Hello __P1__, __P12__!", target, ["__P1", "__P1__", "__P12__"]) == found

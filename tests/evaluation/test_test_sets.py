@@ -153,6 +153,15 @@ def test_a_download_that_sacrebleu_gives_up_on_is_a_user_error(
     monkeypatch.setattr(urllib.request, "urlopen", give_up)
     with pytest.raises(UserError, match=r"cannot be downloaded: 1: from a machine"):
         load_test_set("newstest2017", "en", "de", tmp_path)
+    with pytest.raises(UserError) as refusal:  # as `mtkit prepare` asks for it, to whose folder nothing can be copied yet
+        load_test_set("newstest2017", "en", "de", None)
+    assert "from a machine that has it copy the folder wmt17 of sacreBLEU's to" in str(refusal.value)
+    assert str(refusal.value).endswith("or use local files with data.validation.source and .target (or data.test)")
+
+
+def test_a_set_need_not_be_kept(sacrebleu_folder: Path) -> None:
+    prefill(sacrebleu_folder, "wmt17", "cs-en", {"src": ["Ja.", "Nein."], "ref": ["Yes.", "No."]})
+    assert load_test_set("newstest2017", "cs", "en", None).references == (("Yes.", "No."),)
 
 
 def kept(sacrebleu_folder: Path, folder: Path) -> Path:

@@ -1,7 +1,9 @@
 """What a line is, everywhere (D1, D3, D4): only `\\n` ends one, and what cannot be read is named."""
 
+import bz2
 import gzip
 import io
+import lzma
 from pathlib import Path
 
 import pytest
@@ -62,3 +64,26 @@ def test_lines_are_read_as_they_are_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "text"
     path.write_bytes(b"fine\n\xff\n")
     assert next(raw_lines(path)) == b"fine"
+
+
+@pytest.mark.parametrize(
+    ("content", "cure"),
+    [
+        (gzip.compress(b"a\n"), "is compressed with gzip: give it a name that ends in .gz"),
+        (bz2.compress(b"a\n"), "is compressed with bzip2: give it a name that ends in .bz2"),
+        (lzma.compress(b"a\n"), "is compressed with xz: give it a name that ends in .xz"),
+        (b"\x28\xb5\x2f\xfd\x04", "is compressed with Zstandard: give it a name that ends in .zst"),
+        (b"PK\x03\x04\x14", "is a zip archive: unpack it first"),
+        ("a\n".encode("utf-16"), "is UTF-16: convert it to UTF-8, for example with iconv"),
+        (b"PAR1\x15\x04", "is a Parquet file: name it under `parquet`"),
+    ],
+)
+def test_files_that_are_no_text_say_what_they_are(tmp_path: Path, content: bytes, cure: str) -> None:
+    path = tmp_path / "text.GZ"
+    path.write_bytes(content)
+    with pytest.raises(UserError) as refusal:
+        read_lines(path)
+    assert str(refusal.value) == f"{path}: {cure}"
+    path.write_bytes(content[:1])  # as a whole it may be text, or it is named with its line
+    if content[:1].isascii():
+        assert read_lines(path) == [content[:1].decode()]

@@ -106,6 +106,17 @@ def test_weights_repeat_and_thin_out() -> None:
     assert np.array_equal(counts[3], np.bincount(epoch(feed(pairs(450, weights)), 3), minlength=450))
 
 
+@pytest.mark.usefixtures("small_windows")
+def test_heavy_weights_fill_more_windows_not_larger_ones() -> None:
+    """A weight of 100 would else make a plan of a hundred times the size, and memory with it."""
+    source = feed(pairs(480, Weights(np.array([160, 480]), np.array([100.0, 1.0]))))
+    windows = len(source._windows(0))
+    assert windows == 30, "one for each block: there are no more"
+    assert max(len(source.plan(0, window).order) for window in range(windows)) == 16 * 100
+    assert np.bincount(epoch(source, 0)).tolist() == [100] * 160 + [1] * 320
+    assert len(feed(pairs(480, Weights(np.array([160, 480]), np.array([2.0, 0.25]))))._windows(0)) == 3
+
+
 def test_weights_that_leave_nothing_are_refused() -> None:
     source = feed(pairs(3, Weights(np.array([3]), np.array([1e-9]))))
     with closing(source.updates(1)) as updates, pytest.raises(UserError, match=r"weights of data\.train"):

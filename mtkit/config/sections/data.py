@@ -11,7 +11,7 @@ from mtkit.config.sections.section import Names, Section
 def is_piece(name: str) -> bool:
     """Whether a symbol or tag may be called so: no white space, nothing that the vocabulary itself uses."""
     own = r"<pad>|<s>|</s>|<unk>|<0x[0-9A-F]{2}>"
-    return bool(name) and not re.search(r"[\s\u2581]", name) and not re.fullmatch(own, name)
+    return bool(name) and not re.search(r"[\s\u2581\ud800-\udfff]", name) and not re.fullmatch(own, name)
 
 
 def _language_code(value: str) -> str:
@@ -66,6 +66,8 @@ class Corpus(Section):
             )
         if len(self.origins) > 1:
             raise ValueError(f"give only one of source and target, tsv, jsonl, parquet (found {', '.join(self.origins)})")
+        if self.columns and (self.source or self.tsv):
+            raise ValueError("columns are those of jsonl, parquet and hub data: text files and tsv have none")
         if len(self.columns) not in (0, 2):
             raise ValueError(f"columns must name two columns, source and target, found {len(self.columns)}")
         if self.tag and not is_piece(self.tag):

@@ -78,7 +78,8 @@ class Decoding(Section):
         description="file of source term TAB translation [TAB other translation ...]: used where the term occurs; '' = none",
     )
     check_copies: bool = Field(
-        False, description="warn of lines whose web addresses, e-mail addresses or numbers did not come through"
+        False,
+        description="warn of lines whose vocabulary.symbols, web or e-mail addresses or numbers did not come through",
     )
     batch_tokens: int = Field(4096, ge=1, description="padded source tokens translated at a time")
     buffer: int = Field(2000, ge=1, description="lines read ahead to sort by length; 1 = answer each line at once")
