@@ -220,7 +220,7 @@ def _table_part(rows: Any, name: str, columns: tuple[str, str]) -> Part:
             for source, target in pairs:
                 yield (source or "").replace("\t", " "), (target or "").replace("\t", " ")
 
-    return Part(name, name, len(rows), 0, read, rows.dataset_size or 0)
+    return Part(name, name, len(rows), 0, read, rows.dataset_size or 0, digest=rows._fingerprint)
 
 
 def _first_line(error: BaseException) -> str:

@@ -8,7 +8,10 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import xxhash
 
 from mtkit.config import schema
 from mtkit.support.errors import UserError
@@ -35,6 +38,13 @@ class Part:
     size: int = 0  # bytes of text, about
     weight: float = 1.0  # how often an epoch of training has each pair
     tag: str = ""  # put before each source
+    digest: str = ""  # of the content, or what else changes with it
+
+    @property
+    def identity(self) -> list[str | int | float]:
+        """All that tells it from another."""
+        measures = [self.pairs, self.byte_order_marks, self.size, self.weight]
+        return [self.source, self.target, self.tag, self.digest, *measures]
 
     def __str__(self) -> str:
         return self.source if self.source == self.target else f"{self.source} + {self.target}"
@@ -42,7 +52,8 @@ class Part:
 
 def two_files(source: str, target: str) -> Part:
     """Line n of `target` translates line n of `source`. UserError if one of them has more lines, or cannot be read."""
-    (source_lines, source_size), (target_lines, target_size) = _measured(source), _measured(target)
+    source_lines, source_size, source_digest = _measured(source)
+    target_lines, target_size, target_digest = _measured(target)
     if source_lines != target_lines:
         raise UserError(f"line counts differ: {source} {source_lines} lines, {target} {target_lines} lines")
 
@@ -51,7 +62,8 @@ def two_files(source: str, target: str) -> Part:
             yield _text(raw_source), _text(raw_target)
 
     marks = begins_with_mark(source) + begins_with_mark(target)
-    return Part(source, target, source_lines, marks, read, source_size + target_size)
+    size, digest = source_size + target_size, f"{source_digest} {target_digest}"
+    return Part(source, target, source_lines, marks, read, size, digest=digest)
 
 
 def tsv_file(name: str) -> Part:
@@ -64,8 +76,8 @@ def tsv_file(name: str) -> Part:
                 raise UserError(f"{name}:{line}: {len(fields)} field(s) where source TAB target should be: mend the line")
             yield _text(fields[0]), _text(fields[1])
 
-    lines, size = _measured(name)
-    return Part(name, name, lines, begins_with_mark(name), read, size)
+    lines, size, digest = _measured(name)
+    return Part(name, name, lines, begins_with_mark(name), read, size, digest=digest)
 
 
 def json_file(name: str, columns: tuple[str, str]) -> Part:
@@ -84,8 +96,8 @@ def json_file(name: str, columns: tuple[str, str]) -> Part:
                 ) from None
             yield source, target
 
-    lines, size = _measured(name)
-    return Part(name, name, lines, begins_with_mark(name), read, size)
+    lines, size, digest = _measured(name)
+    return Part(name, name, lines, begins_with_mark(name), read, size, digest=digest)
 
 
 def parquet_file(name: str, columns: tuple[str, str]) -> Part:
@@ -103,7 +115,9 @@ def parquet_file(name: str, columns: tuple[str, str]) -> Part:
                 yield _field(source), _field(target)
 
     groups = (file.metadata.row_group(number) for number in range(file.metadata.num_row_groups))
-    return Part(name, name, file.metadata.num_rows, 0, read, sum(group.total_byte_size for group in groups))
+    size, about = sum(group.total_byte_size for group in groups), Path(name).stat()
+    digest = f"{about.st_size} {about.st_mtime_ns} {Path(name).resolve()}"  # the hub's cache names files by their content
+    return Part(name, name, file.metadata.num_rows, 0, read, size, digest=digest)
 
 
 def read_files(corpus: schema.Corpus, columns: tuple[str, str]) -> list[Part]:
@@ -146,13 +160,15 @@ def _expanded_together(source: str, target: str) -> list[tuple[str, str]]:
     return [(name, other) for (_, name), (_, other) in zip(sources, targets, strict=True)]
 
 
-def _measured(name: str) -> tuple[int, int]:
-    """Lines and bytes of a text file."""
+def _measured(name: str) -> tuple[int, int, str]:
+    """Lines and bytes of a text file, and a hash of them."""
     lines = size = 0
+    content = xxhash.xxh3_128()
     for raw in raw_lines(name):
         lines += 1
         size += len(raw) + 1
-    return lines, size
+        content.update(raw + b"\n")
+    return lines, size, content.hexdigest()
 
 
 def _text(raw: bytes) -> str:

@@ -45,12 +45,18 @@ class Vocabularies:
             return cls(vocabulary, vocabulary)
         return cls(Vocabulary.load(folder / SOURCE), Vocabulary.load(folder / TARGET))
 
+    @property
+    def files(self) -> dict[str, bytes]:
+        """Content of each file, by its name."""
+        if self.shared:
+            return {SHARED: self.source.model_bytes}
+        return {SOURCE: self.source.model_bytes, TARGET: self.target.model_bytes}
+
     def save(self, folder: Path) -> None:
         """Writes them into `folder`, each file whole or not at all."""
-        files = {SHARED: self.source} if self.shared else {SOURCE: self.source, TARGET: self.target}
-        for name, vocabulary in files.items():
+        for name, content in self.files.items():
             with whole_file(folder / name) as stream:
-                stream.write(vocabulary.model_bytes)
+                stream.write(content)
 
     @property
     def file_name(self) -> str:
@@ -70,7 +76,7 @@ def learn_vocabularies(
 
     `tags` are reserved in that of the source besides those of the config. UserError as for `learn_vocabulary`.
     """
-    symbols = _symbols(config)
+    symbols = named_symbols(config)
     tags = list(dict.fromkeys([*config.tags, *tags]))
     if len(word_counts) == 1:
         vocabulary = learn_vocabulary(word_counts[0], config, tags=tags, symbols=symbols)
@@ -98,8 +104,8 @@ def reused_vocabularies(config: schema.Vocabulary, tags: Sequence[str] = ()) -> 
     return vocabularies
 
 
-def _symbols(config: schema.Vocabulary) -> list[str]:
-    """Those named in the config and those of its file, as the text will have them."""
+def named_symbols(config: schema.Vocabulary) -> list[str]:
+    """The symbols named in the config and those of its file. UserError for one that cannot be a piece."""
     named = list(config.symbols)
     if config.symbols_file:
         named += filter(None, read_lines(config.symbols_file))

@@ -5,13 +5,14 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mtkit.config import schema
-from mtkit.data import preparation
-from mtkit.data.encoding import TextChunk, encode_chunks
+from mtkit.data import splits
+from mtkit.data.encoding import TextChunk, encode_chunks, line_ends
 from mtkit.data.folder import PreparedData
 from mtkit.data.normalisation import nfc as normalise
 from mtkit.data.preparation import prepare
@@ -193,7 +194,7 @@ def test_the_number_of_workers_and_the_chunks_change_nothing(tmp_path: Path, mon
     target = b"".join(b"Satz %d ist da%s\n" % (i, b" und lang" * (i % 37)) for i in lines)
     chosen = config(tmp_path, source, target, cleaning=schema.Cleaning(max_tokens=60))
     prepare(chosen, tmp_path / "one")
-    monkeypatch.setattr(preparation, "CHUNK", 30)
+    monkeypatch.setattr(splits, "CHUNK", 30)
     prepare(chosen, tmp_path / "two", workers=2)
     assert content(tmp_path / "one") == content(tmp_path / "two")
     assert 0 < PreparedData.open(tmp_path / "one").report.splits["train"].counts.dropped["too_long"] < 200
@@ -276,11 +277,27 @@ def test_a_wrong_vocabulary_of_two_is_refused_with_all_fingerprints(tmp_path: Pa
         data.vocabularies()
 
 
+def text_chunk(lines: list[str], first: int) -> TextChunk:
+    """Lines that are their own translations."""
+    text = "".join(f"{line}\n" for line in lines).encode()
+    ends = line_ends(text) + 100 * first
+    return TextChunk(text, text, np.column_stack([np.arange(first, first + len(lines)), ends, ends]))
+
+
+def test_a_chunk_knows_its_pairs() -> None:
+    chunk = text_chunk(["aé", "", "🙂b", "c"], 7)
+    assert [chunk.pair(number) for number in range(4)] == [("aé", "aé"), ("", ""), ("🙂b", "🙂b"), ("c", "c")]
+    assert chunk.where(np.array([True, False, True, False])) == ("aé\n🙂b\n".encode(),) * 2
+    assert chunk.where(np.zeros(4, dtype=bool)) == (b"", b"")
+    assert chunk.span == (7, 10)
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_workers_give_each_side_its_own_numbers(workers: int) -> None:
     vocabularies = learn_vocabularies([{"bako": 9}, {"βακο": 9}], schema.Vocabulary(soft_limit=True))
     lines = ["bako βακο", "βακο"]
-    (chunk,) = encode_chunks(vocabularies, [TextChunk(lines, lines, [1, 2])], workers, "train")
+    (chunk,) = encode_chunks(vocabularies, [text_chunk(lines, 1)], workers, "train")
+    assert chunk.characters.tolist() == [[9, 9], [4, 4]]
     source, target = chunk.source.tolist(), chunk.target.tolist()
     assert source == vocabularies.source.encode(lines)
     assert target == vocabularies.target.encode(lines)
@@ -289,16 +306,16 @@ def test_workers_give_each_side_its_own_numbers(workers: int) -> None:
 
 def test_a_failing_worker_names_corpus_and_lines() -> None:
     vocabularies = learn_vocabularies([{"a": 1}], schema.Vocabulary(soft_limit=True))
-    good = TextChunk(["a", "b"], ["c", "d"], [1, 2])
-    bad: Any = TextChunk(["a", None], ["c", "d"], [3, 7])  # type: ignore[list-item]
+    good = text_chunk(["a", "b"], 1)
+    bad = TextChunk(b"a\n\xff\n", b"c\nd\n", np.array([[3, 2, 2], [7, 4, 4]]))
     for workers in (1, 2):
         encoded = encode_chunks(vocabularies, [good, bad, good], workers, "train (a.en + a.de)")
         assert next(encoded).source.tolist() == vocabularies.source.encode(["a", "b"])
-        with pytest.raises(RuntimeError, match=r"train \(a\.en \+ a\.de\), lines 3 to 7, failed: .*TypeError"):
+        with pytest.raises(RuntimeError, match=r"train \(a\.en \+ a\.de\), lines 3 to 7, failed: .*UnicodeDecodeError"):
             list(encoded)
 
 
-class Deadly(str):
+class Deadly(bytes):
     """Ends the process that unpickles it, as the kernel does when memory runs out."""
 
     __slots__ = ()
@@ -309,7 +326,7 @@ class Deadly(str):
 
 def test_a_killed_worker_is_told_and_nothing_hangs() -> None:
     vocabularies = learn_vocabularies([{"a": 1}], schema.Vocabulary(soft_limit=True))
-    chunk = TextChunk([Deadly("a")], ["b"], [1])
+    chunk = TextChunk(Deadly(b"a\n"), b"b\n", np.array([[1, 2, 2]]))
     with pytest.raises(RuntimeError, match=r"train, lines 1 to 1, failed: a worker process was killed.*--workers"):
         list(encode_chunks(vocabularies, [chunk], 2, "train"))
 
