@@ -6,9 +6,10 @@ nothing of languages, files of a corpus or tensors.
 
 import hashlib
 import io
+import math
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,8 @@ class Vocabulary:
             piece for token, piece in enumerate(self.pieces[UNK + 1 :], UNK + 1) if processor.is_control(token)
         )
         """Pieces that no text yields: they are put before a source by their ids."""
+        self.symbols = tuple(self._symbols(processor))
+        """Pieces that text yields wherever they stand in it."""
         self.fingerprint = self._fingerprint(processor)
         """SHA-256 of the pieces in order: equal for vocabularies that number text equally."""
         self._processor = processor
@@ -135,6 +138,13 @@ class Vocabulary:
             if token > UNK + len(self.tags):
                 kept.append(int(token))
         return kept + [first_byte + byte for byte in _whole_characters(run)]
+
+    def _symbols(self, processor: Any) -> Iterator[str]:
+        """Those between the tags and the bytes or, without bytes, the first learned piece, whose score is -0 or less."""
+        for token in range(UNK + 1 + len(self.tags), len(self.pieces)):
+            if processor.is_byte(token) or math.copysign(1.0, processor.get_score(token)) < 0:
+                return
+            yield self.pieces[token]
 
     def _fingerprint(self, processor: Any) -> str:
         parts = list(self.pieces)

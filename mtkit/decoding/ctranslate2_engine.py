@@ -31,6 +31,7 @@ from mtkit.support.errors import UserError
 HONOURED = {
     *("engine", "beam_size", "length_penalty", "alpha", "n_best", "precision", "max_length_factor", "max_length_constant"),
     *("patience", "max_source_tokens", "batch_tokens", "buffer", "long_lines", "split_sentences", "check_copies"),
+    "check_placeholders",
 }
 """Options of the section decoding that hold here too. Any other one must be left as it is."""
 

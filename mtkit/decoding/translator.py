@@ -15,7 +15,7 @@ import torch
 from mtkit.config import schema
 from mtkit.data.vocabularies import Vocabularies
 from mtkit.decoding.alignment import Pairs, align, words_of
-from mtkit.decoding.copies import changed
+from mtkit.decoding.copies import changed, changed_symbols
 from mtkit.decoding.engines import ENGINES
 from mtkit.decoding.parts import Cut, Cutter, Line, Part
 from mtkit.decoding.requests import Request
@@ -130,6 +130,11 @@ class Translator:
         if self._config.check_copies:
             for missing, excess in changed(source, best.text):
                 warnings.append(f"{missing} is missing in the output" if missing else f"{excess} is in the output only")
+        if self._config.check_placeholders:
+            vocabulary = self._vocabularies.source
+            for missing, excess in changed_symbols(vocabulary.normalise(source), best.text, vocabulary.symbols):
+                often = "less" if missing else "more"
+                warnings.append(f"placeholder {missing or excess} is {often} often in the output than in the source")
         return warnings
 
     def _search(self, parts: list[Part]) -> list[list[_Found]]:

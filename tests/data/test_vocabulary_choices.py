@@ -45,6 +45,17 @@ def test_decoding_gives_back_what_the_choice_makes_of_any_text(choice: tuple[str
     assert [row.tolist() for row in vocabulary.encode_normalised([vocabulary.normalise(text)])] == [tokens]
 
 
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+@pytest.mark.parametrize("bytes_too", [True, False])
+@pytest.mark.parametrize("symbols", [(), SYMBOLS])
+def test_symbols_are_known_by_the_vocabulary_itself(kind: str, bytes_too: bool, symbols: tuple[str, ...]) -> None:
+    options = {"kind": kind, "byte_fallback": bytes_too, "character_coverage": 1.0, "symbols": symbols}
+    for tags in ((), TAGS):
+        vocabulary = learned(**options, tags=tags)
+        assert vocabulary.symbols == symbols
+        assert vocabulary.tags == tags
+
+
 @pytest.mark.parametrize(
     ("normalization", "expected"),
     [

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mtkit.decoding.copies import changed
+from mtkit.decoding.copies import changed, changed_symbols
 
 
 @pytest.mark.parametrize(
@@ -25,3 +25,19 @@ from mtkit.decoding.copies import changed
 )
 def test_what_changed(source: str, target: str, found: list[tuple[str, str]]) -> None:
     assert changed(source, target) == found
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "found"),
+    [
+        ("x__P1__y", "__P1__", []),
+        ("__P1__ and __P1__", "__P1__", [("__P1__", "")]),
+        ("a __P1__", "__P1__ __P1__", [("", "__P1__")]),
+        ("__P1__ 7", "__P12__ 8", [("__P1__", ""), ("", "__P12__")]),
+        ("<b><b>", "", [("<b>", ""), ("<b>", "")]),
+        ("1 https://a.example", "", []),
+    ],
+)
+def test_placeholders_that_changed(source: str, target: str, found: list[tuple[str, str]]) -> None:
+    assert changed_symbols(source, target, ["__P1__", "<b>", "__P12__", "__P1__2"]) == found
+    assert changed_symbols(source, target, []) == []

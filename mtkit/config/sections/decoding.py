@@ -80,6 +80,9 @@ class Decoding(Section):
     check_copies: bool = Field(
         False, description="warn of lines whose web addresses, e-mail addresses or numbers did not come through"
     )
+    check_placeholders: bool = Field(
+        False, description="warn of lines that have one of vocabulary.symbols more or less often than their translation"
+    )
     batch_tokens: int = Field(4096, ge=1, description="padded source tokens translated at a time")
     buffer: int = Field(2000, ge=1, description="lines read ahead to sort by length; 1 = answer each line at once")
     precision: Literal["float32", "bfloat16", "int8"] = Field(
