@@ -26,6 +26,9 @@ PAD, BOS, EOS, UNK = 0, 1, 2, 3
 
 Tokens = NDArray[np.int32]
 
+SENTENCEPIECES_OWN = "\u2585"
+"""The only character that cannot be a piece: SentencePiece marks with it what it has not understood."""
+
 LARGEST_WORD = 4192
 """SentencePiece leaves words of more UTF-8 bytes than this out when it learns the pieces."""
 
@@ -175,6 +178,9 @@ def learn_vocabulary(
     more characters than it has room for.
     """
     model = io.BytesIO()
+    # SentencePiece looks into no word that holds U+2585, nor at what looks like a control piece: without bytes, the
+    # characters of these would be lost. It refuses U+2585 itself.
+    required = set[str]() if config.byte_fallback else set().union(*word_counts) - {SENTENCEPIECES_OWN}
     rules = NORMALISATIONS[config.normalization].rules
     with writing(tempfile.gettempdir(), cure=" or set TMPDIR"), tempfile.TemporaryDirectory() as folder:
         # The model stores the name of this file: a name of fixed length can be overwritten below.
@@ -194,6 +200,7 @@ def learn_vocabulary(
                 hard_vocab_limit=not config.soft_limit,
                 character_coverage=config.character_coverage,
                 byte_fallback=config.byte_fallback,
+                required_chars="".join(sorted(required)),
                 control_symbols=list(tags),
                 user_defined_symbols=list(symbols),
                 pad_id=PAD,

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from mtkit.config import schema
 from mtkit.data import splits
@@ -20,7 +18,7 @@ from mtkit.data.summary import summary
 from mtkit.data.vocabularies import learn_vocabularies
 from mtkit.support.errors import UserError
 from mtkit.support.files import sha256
-from mtkit.support.lines import raw_lines, read_lines
+from mtkit.support.lines import read_lines
 
 SOURCE = b"A house stands here.\nThe cat sleeps.\n\nWe see &amp; hear \xf0\x9f\x99\x82 it.\n"
 TARGET = "Hier steht ein Haus.\nDie Katze schläft.\nLeer.\nWir sehen\u2028& hören \U0001f642 es.\n".encode()
@@ -329,42 +327,6 @@ def test_a_killed_worker_is_told_and_nothing_hangs() -> None:
     chunk = TextChunk(Deadly(b"a\n"), b"b\n", np.array([[1, 2, 2]]))
     with pytest.raises(RuntimeError, match=r"train, lines 1 to 1, failed: a worker process was killed.*--workers"):
         list(encode_chunks(vocabularies, [chunk], 2, "train"))
-
-
-LINE = st.binary(max_size=12) | st.sampled_from([b"a b", b"Stra\xc3\x9fe", b"\xff", b"\xe2\x80\xa8", b"\r", b""])
-
-
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(st.tuples(LINE, LINE), max_size=6), st.sampled_from(["error", "drop", "replace"]))
-def test_any_bytes_are_prepared_or_refused(tmp_path: Path, pairs_of_bytes: list[tuple[bytes, bytes]], policy: Any) -> None:
-    out = tmp_path / "out"
-    files = b"\n".join(source for source, _ in pairs_of_bytes), b"\n".join(target for _, target in pairs_of_bytes)
-    cleaning = schema.Cleaning(on_bad_utf8=policy)
-    read = len(list(raw_lines(_written(tmp_path / "count", files[0]))))
-    try:
-        report = prepare(config(tmp_path, *files, cleaning=cleaning), out, overwrite=True)
-    except UserError as error:
-        message = str(error)
-        places = ("line counts differ: ", "no pair is left", "s.en:", "t.de:")
-        assert any(place in message for place in places), message
-        assert "invalid UTF-8" not in message or policy == "error"
-        return
-    counts = report.splits["train"].counts
-    assert counts.read == read == counts.kept + sum(counts.dropped.values())
-    data = PreparedData.open(out)
-    pairs, vocabulary = data.pairs("train"), data.vocabularies().source
-    for side, language in ((pairs.source, "en"), (pairs.target, "de")):
-        text = read_lines(data.text_path("train", language))
-        assert (
-            text == [normalise(line) for line in text] == vocabulary.decode([side(i).tolist() for i in range(counts.kept)])
-        )
-    for language in ("en", "de"):
-        assert len(read_lines(data.text_path("test", language))) == read
-
-
-def _written(path: Path, content: bytes) -> Path:
-    path.write_bytes(content)
-    return path
 
 
 def test_opening_what_is_no_prepared_folder(tmp_path: Path) -> None:

@@ -113,6 +113,18 @@ def test_without_bytes_rare_characters_are_unknown_and_known_ones_are_not() -> N
         schema.Vocabulary(byte_fallback=False)
 
 
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+def test_without_bytes_no_character_of_the_text_is_lost(kind: str) -> None:
+    words = {"the": 3, "</s>": 2, "<pad>q": 1, "<t>z": 1, "j\u2585k": 1}
+    options = schema.Vocabulary.model_validate(
+        {"kind": kind, "byte_fallback": False, "character_coverage": 1.0, "size": 300, "soft_limit": True, "tags": ["<t>"]}
+    )
+    vocabulary = learn_vocabularies([words], options).source
+    for text in ("</s> the", "<pad>q", "<t>z kj", "th"):
+        assert vocabulary.decode(vocabulary.encode([text])) == [text]
+    assert UNK in vocabulary.encode(["\u2585"])[0]  # SentencePiece keeps it for itself
+
+
 def test_symbols_from_a_file(tmp_path: Path) -> None:
     (tmp_path / "symbols").write_text("\ufeff__P1__\r\n\n<b>\n__P1__\n", encoding="utf-8")
     vocabulary = learned(symbols_file=str(tmp_path / "symbols"), symbols="<b>")
