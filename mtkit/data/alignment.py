@@ -3,14 +3,16 @@
 Comes in: the lengths of both sides of every pair, in order. Goes out: the runs. A translation is about as long as its
 source, an unrelated sentence is not. How closely, the text says itself: the pairs as they stand against each source with
 another line's target. The evidence of neighbouring pairs adds up until it cannot be chance (Page's test, Page 1954), so that
-single
-odd pairs and short sentences do not matter. Knows nothing of words: where all lines are equally long it sees nothing.
+single odd
+pairs and short sentences do not matter. Knows nothing of words: where all lines are equally long it sees nothing.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+
+from mtkit.data.stages import Kept
 
 WINDOW = 10_000
 """Lines whose lengths are judged by the same measure."""
@@ -36,18 +38,20 @@ class Run:
     last: int
 
 
+@dataclass
 class AlignmentWatch:
     """Looks for runs of at least `shortest` lines in one part of a corpus, as its lines go by."""
 
-    def __init__(self, shortest: int) -> None:
-        self._shortest = shortest
-        self._source: list[NDArray[np.int32]] = []
-        self._target: list[NDArray[np.int32]] = []
-        self._waiting = self._judged = 0
-        self._evidence = 0.0  # of the run that reaches to the last judged line
-        self._begin = 0  # lines before that run
-        self._peak, self._peak_line = 0.0, 0  # the most evidence of that run, and where
-        self._runs: list[Run] = []
+    shortest: int
+    _source: list[Kept] = field(default_factory=list)
+    _target: list[Kept] = field(default_factory=list)
+    _waiting: int = 0
+    _judged: int = 0
+    _evidence: float = 0.0  # of the run that reaches to the last judged line
+    _begin: int = 0  # lines before that run
+    _peak: float = 0.0  # the most evidence of that run
+    _peak_line: int = 0  # and where
+    _runs: list[Run] = field(default_factory=list)
 
     def add(self, source_lengths: NDArray[np.int32], target_lengths: NDArray[np.int32]) -> None:
         """The next lines' lengths in characters."""
@@ -78,7 +82,7 @@ class AlignmentWatch:
 
     def _close(self) -> None:
         """The run that was going on has ended: it is noted if it is one."""
-        if self._peak >= ENOUGH and self._peak_line - self._begin >= self._shortest:
+        if self._peak >= ENOUGH and self._peak_line - self._begin >= self.shortest:
             self._runs.append(Run(self._begin + 1, self._peak_line))
         self._evidence = self._peak = 0.0
         self._begin = self._judged

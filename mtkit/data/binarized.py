@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from mtkit.data.stages import GrowingFile
 from mtkit.support.errors import UserError
 
 INDEX_TYPE = np.dtype("<i8")
@@ -59,55 +60,40 @@ class Rows:
         return [row.tolist() for row in np.split(self.tokens, np.cumsum(self.lengths)[:-1])] if len(self) else []
 
 
+def pair_files(folder: Path, split: str) -> list[Path]:
+    """The files of a split."""
+    return [folder / f"{split}.{name}" for name in ("source.bin", "target.bin", "index.bin", "pairs.json")]
+
+
 class PairWriter:
     """Writes the pairs of one split, a chunk at a time; only `finish` makes them readable."""
 
-    def __init__(self, folder: str | Path, split: str, vocabulary_size: int) -> None:
-        self._folder = Path(folder)
-        self._split = split
+    def __init__(self, files: Sequence[GrowingFile], vocabulary_size: int) -> None:
+        """`files` are those of `pair_files`, opened; it goes on behind what is in them."""
+        self._source, self._target, self._index, self._about = files
         self._type = "uint16" if vocabulary_size <= 65536 else "uint32"
-        self._source = (self._folder / f"{split}.source.bin").open("wb")
-        self._target = (self._folder / f"{split}.target.bin").open("wb")
-        self._index = (self._folder / f"{split}.index.bin").open("wb")
-        self._pairs = self._source_tokens = self._target_tokens = self._last_line = 0
-
-    def append(
-        self, source: Sequence[Sequence[int]], target: Sequence[Sequence[int]], lines: Sequence[int] | None = None
-    ) -> None:
-        """Adds pairs: token ids without end tokens, and the corpus line of each (default: they follow one another)."""
-        if lines is None:
-            lines = range(self._last_line + 1, self._last_line + 1 + len(source))
-        self.write(Rows.of(source), Rows.of(target), np.array(lines, dtype=np.int64))
 
     def write(self, source: Rows, target: Rows, lines: npt.NDArray[np.int64]) -> None:
-        """Adds pairs."""
+        """Adds pairs: token ids without end tokens, and the corpus line of each."""
         assert len(source) == len(target) == len(lines)
-        if not len(lines):
-            return
-        for stream, side in ((self._source, source), (self._target, target)):
-            stream.write(side.tokens.astype(TOKEN_TYPES[self._type]).tobytes())
-        source_ends = self._source_tokens + np.cumsum(source.lengths, dtype=np.int64)
-        target_ends = self._target_tokens + np.cumsum(target.lengths, dtype=np.int64)
-        self._index.write(np.column_stack([source_ends, target_ends, lines]).astype(INDEX_TYPE).tobytes())
-        self._pairs += len(lines)
-        self._source_tokens, self._target_tokens = int(source_ends[-1]), int(target_ends[-1])
-        self._last_line = int(lines[-1])
+        ends = []
+        for file, side in ((self._source, source), (self._target, target)):
+            ends.append(self._tokens(file) + np.cumsum(side.lengths, dtype=np.int64))
+            file.write(side.tokens.astype(TOKEN_TYPES[self._type]).tobytes())
+        self._index.write(np.column_stack([*ends, lines]).astype(INDEX_TYPE).tobytes())
+
+    def _tokens(self, file: GrowingFile) -> int:
+        return file.size // TOKEN_TYPES[self._type].itemsize
 
     def finish(self) -> None:
-        """Closes the files and writes down what they hold."""
-        self.close()
+        """Writes down what the files hold."""
         held = {
-            "pairs": self._pairs,
+            "pairs": self._index.size // (3 * INDEX_TYPE.itemsize),
             "type": self._type,
-            "source_tokens": self._source_tokens,
-            "target_tokens": self._target_tokens,
+            "source_tokens": self._tokens(self._source),
+            "target_tokens": self._tokens(self._target),
         }
-        (self._folder / f"{self._split}.pairs.json").write_text(json.dumps(held) + "\n", encoding="utf-8")
-
-    def close(self) -> None:
-        """Closes the files of an unfinished split, which stays unreadable."""
-        for stream in (self._source, self._target, self._index):
-            stream.close()
+        self._about.write(json.dumps(held).encode() + b"\n")
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,13 @@ from mtkit.data.corpus import Corpus, SentencePair
 from mtkit.data.counting import Tally
 from mtkit.data.duplicates import HeldOut, Mask, PairHashes, Seen
 from mtkit.data.readers import Part
+from mtkit.data.stages import Kept
 from mtkit.data.workers import in_order
 
 Lengths = NDArray[np.int32]
+
+MOST_WORDS = 10_000_000
+"""Different words counted at most: of more, those that occurred once so far are forgotten."""
 
 
 @dataclass(frozen=True)
@@ -107,11 +111,14 @@ def _characters(lines: Sequence[str]) -> Lengths:
     return np.fromiter(map(len, lines), dtype=np.int32, count=len(lines))
 
 
-def raw_chunks(corpus: Corpus, size: int) -> Iterator[RawChunk]:
-    """The pairs of a corpus, `size` at a time; a chunk never spans two parts."""
+def raw_chunks(corpus: Corpus, size: int, begin: int = 0) -> Iterator[RawChunk]:
+    """The pairs of a corpus but for the first `begin`, `size` at a time; a chunk never spans two parts."""
     before = 0
     for part in corpus.parts:
-        pairs, first = part.read(), 1
+        skipped = min(max(begin - before, 0), part.pairs)
+        pairs, first, before = islice(part.read(), skipped, None), skipped + 1, before + skipped
+        if skipped and skipped == part.pairs:
+            continue
         while chunk := list(islice(pairs, size)):
             source, target = zip(*chunk, strict=True)
             yield RawChunk(part.source, part.target, first, before, source, target)
@@ -119,62 +126,98 @@ def raw_chunks(corpus: Corpus, size: int) -> Iterator[RawChunk]:
 
 
 @dataclass
+class Findings:
+    """What the first pass over a split has found out so far."""
+
+    watches: list[AlignmentWatch]  # of each part
+    words: list[Counter[str]]  # of the training pairs that are kept: of both sides in one, or of each
+    read: int = 0  # pairs
+    tally: Tally = field(default_factory=Tally)
+    seen: dict[str, Seen] = field(default_factory=dict)
+    hashes: list[PairHashes] = field(default_factory=list)  # of all pairs that are held out from training
+    met: dict[str, Kept] = field(default_factory=dict)  # what of those the training text has
+
+    def misaligned(self) -> list[tuple[Run, ...]]:
+        """The runs in each part, once all is read."""
+        return [watch.runs() for watch in self.watches]
+
+
+@dataclass(frozen=True)
 class FirstPass:
-    """Cleans one split. What it found out is complete once `chunks` has come to its end."""
+    """Cleans one split."""
 
     corpus: Corpus
     config: schema.Cleaning
     held_out: HeldOut
-    tally: Tally = field(default_factory=Tally)
-    misaligned: list[tuple[Run, ...]] = field(default_factory=list)  # of each part
 
-    def chunks(self, clean: Clean, size: int, workers: int) -> Iterator[CleanedChunk]:
-        """The cleaned chunks, in order."""
-        workers = workers if len(self.corpus) > size else 1  # starting processes takes longer than one chunk
+    def findings(self, vocabularies: int) -> Findings:
+        """None yet; the words are for so many vocabularies."""
         watches = [AlignmentWatch(self.config.misaligned_run) for _ in self.corpus.parts]
-        ends = np.cumsum([part.pairs for part in self.corpus.parts])
-        rules = {
-            "duplicate": ("pairs", self.config.drop_duplicates, Seen()),
-            "duplicate_source": ("sources", self.config.drop_duplicate_sources, Seen()),
-            "duplicate_target": ("targets", self.config.drop_duplicate_targets, Seen()),
-        }
-        raw = raw_chunks(self.corpus, size)
-        for chunk, cleaned in in_order(clean, raw, workers, f"cleaning {self.corpus}"):
-            self.tally.add(cleaned.tally)
-            if self.config.misaligned_run:
-                watches[int(np.searchsorted(ends, chunk.before, side="right"))].add(*cleaned.lengths)
-            if not clean.training:
-                self.held_out.add(self.corpus.split, cleaned.hashes)
-                yield cleaned
-                continue
-            keep = ~self._held_out(cleaned.hashes)
-            self._drop(cleaned, ~keep, "held_out", chunk)
-            for reason, (side, wanted, seen) in rules.items():
-                if wanted:
-                    new = keep.copy()
-                    hashes = getattr(cleaned.hashes, side)
-                    new[keep] = ~seen.again(hashes[keep])
-                    seen.add(hashes[new])
-                    self._drop(cleaned, keep & ~new, reason, chunk)
-                    keep = new
-            yield _left(cleaned, keep)
-        self.misaligned = [watch.runs() for watch in watches]
+        return Findings(watches, [Counter() for _ in range(vocabularies)])
 
-    def _held_out(self, hashes: PairHashes) -> Mask:
+    def chunks(self, clean: Clean, findings: Findings, size: int, workers: int) -> Iterator[CleanedChunk]:
+        """The cleaned chunks after those that `findings` has already, in order; each is in `findings` when it comes."""
+        workers = workers if len(self.corpus) - findings.read > size else 1  # starting processes takes longer than one chunk
+        ends = np.cumsum([part.pairs for part in self.corpus.parts])
+        raw = raw_chunks(self.corpus, size, findings.read)
+        for chunk, cleaned in in_order(clean, raw, workers, f"cleaning {self.corpus}"):
+            findings.tally.add(cleaned.tally)
+            if self.config.misaligned_run:
+                findings.watches[int(np.searchsorted(ends, chunk.before, side="right"))].add(*cleaned.lengths)
+            left = cleaned
+            if clean.training:
+                left = _left(cleaned, self._kept(chunk, cleaned, findings))
+                for counted, more in zip(findings.words, left.words, strict=True):
+                    counted.update(more)
+                    _forget_rare(counted)
+            else:
+                findings.hashes.append(cleaned.hashes)
+            findings.read = chunk.before + len(chunk)
+            yield left
+
+    def _kept(self, chunk: RawChunk, cleaned: CleanedChunk, findings: Findings) -> Mask:
+        """Which training pairs are neither held out nor, if that is wanted, there before."""
+        keep = ~self._held_out(cleaned.hashes, findings)
+        _drop(cleaned, ~keep, "held_out", chunk, findings.tally)
+        rules = {
+            "duplicate": ("pairs", self.config.drop_duplicates),
+            "duplicate_source": ("sources", self.config.drop_duplicate_sources),
+            "duplicate_target": ("targets", self.config.drop_duplicate_targets),
+        }
+        for reason, (side, wanted) in rules.items():
+            if wanted:
+                seen = findings.seen.setdefault(reason, Seen())
+                new = keep.copy()
+                hashes = getattr(cleaned.hashes, side)
+                new[keep] = ~seen.again(hashes[keep])
+                seen.add(hashes[new])
+                _drop(cleaned, keep & ~new, reason, chunk, findings.tally)
+                keep = new
+        return keep
+
+    def _held_out(self, hashes: PairHashes, findings: Findings) -> Mask:
         """Which training pairs are left out because validation or test has them; all that it has are noted."""
-        met = self.held_out.meet(hashes)
+        met = self.held_out.meet(hashes, findings.met)
         wanted = {"none": (), "either": ("sources", "targets")}.get(self.config.drop_held_out, (self.config.drop_held_out,))
         out: Mask = np.zeros(len(hashes.pairs), dtype=bool)
         for side in wanted:
             out |= met[side]
         return out
 
-    def _drop(self, cleaned: CleanedChunk, dropped: Mask, reason: str, chunk: RawChunk) -> None:
-        part = Part(chunk.source_name, chunk.target_name, 0, 0, lambda: iter(()))
-        for index in np.flatnonzero(dropped).tolist():
-            line = int(cleaned.lines[index])
-            pair = SentencePair(cleaned.source[index], cleaned.target[index], chunk.first + line - chunk.before - 1, part)
-            self.tally.drop(reason, example(pair, len(pair.source), line))
+
+def _drop(cleaned: CleanedChunk, dropped: Mask, reason: str, chunk: RawChunk, tally: Tally) -> None:
+    part = Part(chunk.source_name, chunk.target_name, 0, 0, lambda: iter(()))
+    for index in np.flatnonzero(dropped).tolist():
+        line = int(cleaned.lines[index])
+        pair = SentencePair(cleaned.source[index], cleaned.target[index], chunk.first + line - chunk.before - 1, part)
+        tally.drop(reason, example(pair, len(pair.source), line))
+
+
+def _forget_rare(words: Counter[str]) -> None:
+    """Keeps memory bounded on text without end."""
+    if len(words) > MOST_WORDS:
+        for word in [word for word, count in words.items() if count == 1]:
+            del words[word]
 
 
 def _left(cleaned: CleanedChunk, keep: Mask) -> CleanedChunk:

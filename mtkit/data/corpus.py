@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import xxhash
+
 from mtkit.config import schema
 from mtkit.data.hub import hub_parts
 from mtkit.data.readers import Part, read_files
@@ -100,6 +102,10 @@ def _file_parts(corpus: schema.Corpus, data: schema.Data) -> list[Part]:
 
 def _test_set_part(section: schema.Split, load: TestSetLoader) -> Part:
     source, target = load(section.test_set)
-    size = sum(len(line.encode()) + 1 for side in (source, target) for line in side)
-    name = section.test_set
-    return Part(name, name, len(source), 0, lambda: zip(source, target, strict=True), size, tag=section.tag)
+    text = "".join(f"{line}\n" for side in (source, target) for line in side).encode("utf-8", "surrogateescape")
+    name, digest = section.test_set, xxhash.xxh3_128_hexdigest(text)
+
+    def read() -> Iterator[tuple[str, str]]:
+        return zip(source, target, strict=True)
+
+    return Part(name, name, len(source), 0, read, len(text), tag=section.tag, digest=digest)

@@ -5,23 +5,34 @@ gives away. Texts are known by 64-bit hashes, eight bytes each: among 300 millio
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
+from mtkit.data.stages import Kept
+
 Hashes = NDArray[np.uint64]
 Mask = NDArray[np.bool_]
+
+SIDES = ("pairs", "sources", "targets")
+NOTHING: Hashes = np.empty(0, np.uint64)
 
 
 @dataclass(frozen=True)
 class PairHashes:
     """Hashes of n pairs: of both sides together, of their sources, of their targets."""
 
-    pairs: Hashes
-    sources: Hashes
-    targets: Hashes
+    pairs: Kept
+    sources: Kept
+    targets: Kept
+
+    @classmethod
+    def joined(cls, pieces: "Iterable[PairHashes]") -> "PairHashes":
+        """All of them, one after another."""
+        found = list(pieces)
+        return cls(*(np.concatenate([NOTHING, *(getattr(one, side) for one in found)]) for side in SIDES))
 
     @classmethod
     def of(cls, source: Sequence[str], target: Sequence[str]) -> "PairHashes":
@@ -35,11 +46,11 @@ def _hashes(texts: Iterable[str], count: int) -> Hashes:
     return np.fromiter(numbers, dtype=np.uint64, count=count)
 
 
+@dataclass
 class Seen:
     """All hashes that went by: sorted runs of growing length, so that a look costs little and nothing is kept twice."""
 
-    def __init__(self) -> None:
-        self._runs: list[Hashes] = []
+    _runs: list[Kept] = field(default_factory=list)
 
     def again(self, hashes: Hashes) -> Mask:
         """True where a hash was there before, in this chunk or an earlier one."""
@@ -62,34 +73,32 @@ class Seen:
 
 
 class HeldOut:
-    """Pairs of validation and test, to be met again in training, and which of them were."""
+    """Pairs of validation and test, to be met again in training."""
 
     def __init__(self) -> None:
-        self._hashes: dict[str, PairHashes] = {}
+        self._hashes: list[PairHashes] = []
         self._all: dict[str, Hashes] = {}
-        self._met: dict[str, Hashes] = {side: np.empty(0, np.uint64) for side in ("pairs", "sources", "targets")}
 
-    def add(self, split: str, hashes: PairHashes) -> None:
-        """More lines of `split`."""
-        before = self._hashes.get(split)
-        if before is not None:
-            both = ((getattr(before, side), getattr(hashes, side)) for side in self._met)
-            hashes = PairHashes(*map(np.concatenate, both))
-        self._hashes[split] = hashes
-        for side in self._met:
-            self._all[side] = np.unique(np.concatenate([getattr(one, side) for one in self._hashes.values()]))
+    def add(self, hashes: PairHashes) -> None:
+        """The lines of a split."""
+        self._hashes.append(hashes)
+        for side in SIDES:
+            self._all[side] = np.unique(np.concatenate([getattr(one, side) for one in self._hashes]))
 
-    def meet(self, hashes: PairHashes) -> dict[str, Mask]:
-        """Which of these training pairs are held out: as pairs, by their source, by their target."""
+    def meet(self, hashes: PairHashes, met: dict[str, Kept]) -> dict[str, Mask]:
+        """Which of these training pairs are held out: as pairs, by their source, by their target.
+
+        What was met is added to `met`.
+        """
         masks = {}
-        for side, met in self._met.items():
-            mine, held = getattr(hashes, side), self._all.get(side, met)
-            masks[side] = mask = np.isin(mine, held)
+        for side in SIDES:
+            mine, before = getattr(hashes, side), met.get(side, NOTHING)
+            masks[side] = mask = np.isin(mine, self._all.get(side, NOTHING))
             if mask.any():
-                self._met[side] = np.union1d(met, mine[mask])
+                met[side] = np.union1d(before, mine[mask])
         return masks
 
-    def given_away(self, split: str) -> dict[str, int]:
-        """How many lines of `split` were met in training: as pairs, their source, their target."""
-        hashes = self._hashes[split]
-        return {side: int(np.isin(getattr(hashes, side), met).sum()) for side, met in self._met.items()}
+
+def given_away(hashes: PairHashes, met: dict[str, Kept]) -> dict[str, int]:
+    """How many lines of a split were met in training: as pairs, their source, their target."""
+    return {side: int(np.isin(getattr(hashes, side), met.get(side, NOTHING)).sum()) for side in SIDES}

@@ -226,7 +226,7 @@ def _table_part(table: Any, name: str, columns: tuple[str, str]) -> Part:
         for batch in table.with_format("arrow").iter(batch_size=ROWS):
             yield from rows(batch, columns, nested=nested)
 
-    return Part(name, name, len(table), 0, read, table.dataset_size or 0)
+    return Part(name, name, len(table), 0, read, table.dataset_size or 0, digest=table._fingerprint)
 
 
 def _first_line(error: BaseException) -> str:

@@ -13,6 +13,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import xxhash
+
 from mtkit.config import schema
 from mtkit.support.errors import UserError
 from mtkit.support.lines import begins_with_mark, raw_lines
@@ -40,6 +42,13 @@ class Part:
     size: int = 0  # bytes of text, about
     weight: float = 1.0  # how often an epoch of training has each pair
     tag: str = ""  # put before each source
+    digest: str = ""  # of the content, or what else changes with it
+
+    @property
+    def identity(self) -> list[str | int | float]:
+        """All that tells it from another."""
+        measures = [self.pairs, self.byte_order_marks, self.size, self.weight]
+        return [self.source, self.target, self.tag, self.digest, *measures]
 
     def __str__(self) -> str:
         return self.source if self.source == self.target else f"{self.source} + {self.target}"
@@ -47,7 +56,8 @@ class Part:
 
 def two_files(source: str, target: str) -> Part:
     """Line n of `target` translates line n of `source`. UserError if one of them has more lines, or cannot be read."""
-    (source_lines, source_size), (target_lines, target_size) = _measured(source), _measured(target)
+    source_lines, source_size, source_digest = _measured(source)
+    target_lines, target_size, target_digest = _measured(target)
     if source_lines != target_lines:
         raise UserError(f"line counts differ: {source} {source_lines} lines, {target} {target_lines} lines")
 
@@ -59,7 +69,8 @@ def two_files(source: str, target: str) -> Part:
             raise UserError(f"{source} and {target} changed while they were read: run the command again") from None
 
     marks = begins_with_mark(source) + begins_with_mark(target)
-    return Part(source, target, source_lines, marks, read, source_size + target_size)
+    size, digest = source_size + target_size, f"{source_digest} {target_digest}"
+    return Part(source, target, source_lines, marks, read, size, digest=digest)
 
 
 def tsv_file(name: str) -> Part:
@@ -72,8 +83,8 @@ def tsv_file(name: str) -> Part:
                 raise UserError(f"{name}:{line}: {len(fields)} field(s) where source TAB target should be: mend the line")
             yield _text(fields[0]), _text(fields[1])
 
-    lines, size = _measured(name)
-    return Part(name, name, lines, begins_with_mark(name), read, size)
+    lines, size, digest = _measured(name)
+    return Part(name, name, lines, begins_with_mark(name), read, size, digest=digest)
 
 
 def json_file(name: str, columns: tuple[str, str]) -> Part:
@@ -93,8 +104,8 @@ def json_file(name: str, columns: tuple[str, str]) -> Part:
                 ) from None
             yield source, target
 
-    lines, size = _measured(name)
-    return Part(name, name, lines, begins_with_mark(name), read, size)
+    lines, size, digest = _measured(name)
+    return Part(name, name, lines, begins_with_mark(name), read, size, digest=digest)
 
 
 def parquet_file(name: str, columns: tuple[str, str]) -> Part:
@@ -107,7 +118,9 @@ def parquet_file(name: str, columns: tuple[str, str]) -> Part:
             yield from rows(batch, columns, nested=nested)
 
     groups = (file.metadata.row_group(number) for number in range(file.metadata.num_row_groups))
-    return Part(name, name, file.metadata.num_rows, 0, read, sum(group.total_byte_size for group in groups))
+    size, about = sum(group.total_byte_size for group in groups), Path(name).stat()
+    digest = f"{about.st_size} {about.st_mtime_ns} {Path(name).resolve()}"  # the hub's cache names files by their content
+    return Part(name, name, file.metadata.num_rows, 0, read, size, digest=digest)
 
 
 def read_files(corpus: schema.Corpus, columns: tuple[str, str]) -> list[Part]:
@@ -170,13 +183,15 @@ def _check_file(name: str) -> None:
         raise UserError(f"{name}: is a pipe or a device, but text is read more than once: write it to a file first")
 
 
-def _measured(name: str) -> tuple[int, int]:
-    """Lines and bytes of a text file."""
+def _measured(name: str) -> tuple[int, int, str]:
+    """Lines and bytes of a text file, and a hash of them."""
     lines = size = 0
+    content = xxhash.xxh3_128()
     for raw in raw_lines(name):
         lines += 1
         size += len(raw) + 1
-    return lines, size
+        content.update(raw + b"\n")
+    return lines, size, content.hexdigest()
 
 
 def _text(raw: bytes) -> str:

@@ -3,55 +3,59 @@
 Comes in: the pairs that were kept, chunk by chunk. Goes out: a `SplitReport`, and the `Coverage` of a vocabulary.
 """
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mtkit.data.binarized import Rows
-from mtkit.data.chunks import FirstPass
+from mtkit.data.chunks import Findings
 from mtkit.data.corpus import Corpus
+from mtkit.data.counting import Tally
 from mtkit.data.folder import BIN, BINS, SELDOM, Coverage, PartReport, SplitReport
+from mtkit.data.stages import Kept
 from mtkit.data.vocabularies import Vocabularies
 from mtkit.data.vocabulary import UNK, Vocabulary
-from mtkit.support.files import sha256
 
 Numbers = NDArray[np.int64]
 
 
+@dataclass
 class SplitStatistics:
-    """Adds up one split."""
+    """Adds up one split: for source and target each, how often each piece and each length occur, and the characters."""
 
-    def __init__(self, corpus: Corpus, first: FirstPass, vocabularies: Vocabularies) -> None:
-        self._corpus = corpus
-        self._first = first
-        self._vocabularies = (vocabularies.source, vocabularies.target)
-        self.pieces: list[Numbers] = [np.zeros(len(one), np.int64) for one in self._vocabularies]
-        """How often each piece occurs on each side."""
-        self._lengths: list[Numbers] = [np.zeros(BINS, np.int64) for _ in range(2)]
-        self._characters = [0, 0]
-        self._kept: Numbers = np.zeros(len(corpus.parts), np.int64)
-        self._digests: list[str] = []
+    parts: int
+    pieces: list[Kept] = field(default_factory=list)
+    lengths: list[Kept] = field(default_factory=lambda: [np.zeros(BINS, np.int64) for _ in range(2)])
+    characters: list[int] = field(default_factory=lambda: [0, 0])
+    kept: Kept = field(default_factory=lambda: np.zeros(0, np.int64))  # pairs of each part
 
-    def add(self, source: Rows, target: Rows, texts: Sequence[Sequence[str]], parts: Numbers) -> None:
-        """Pairs as numbers and as text, and the part that each comes from."""
+    def add(self, source: Rows, target: Rows, characters: Numbers, parts: Numbers, vocabularies: Vocabularies) -> None:
+        """n pairs as numbers, the characters of their sides [n, 2], and the part that each comes from [n]."""
+        if not self.pieces:
+            self.pieces = [np.zeros(len(one), np.int64) for one in (vocabularies.source, vocabularies.target)]
+            self.kept = np.zeros(self.parts, np.int64)
         for side, rows in enumerate((source, target)):
             self.pieces[side] += np.bincount(rows.tokens, minlength=len(self.pieces[side]))
             bars = np.minimum(np.maximum(rows.lengths - 1, 0) // BIN, BINS - 1)
-            self._lengths[side] += np.bincount(bars, minlength=BINS)
-            self._characters[side] += sum(map(len, texts[side]))
-        self._kept += np.bincount(parts, minlength=len(self._kept))
+            self.lengths[side] += np.bincount(bars, minlength=BINS)
+            self.characters[side] += int(characters[:, side].sum())
+        self.kept += np.bincount(parts, minlength=self.parts)
 
-    def finish(self, source: Path, target: Path) -> None:
-        """The files with the final text."""
-        self._digests = [sha256(source), sha256(target)]
-
-    def report(self) -> SplitReport:
-        """All there is to tell. Only once training is through is it known what it gives away of this split."""
-        counts = self._first.tally.counts(sum(part.byte_order_marks for part in self._corpus.parts))
-        training = self._corpus.split == "train"
+    def report(
+        self,
+        corpus: Corpus,
+        findings: Findings,
+        tally: Tally,
+        vocabularies: Vocabularies,
+        sha256: tuple[str, str],
+        given_away: Mapping[str, int],
+    ) -> SplitReport:
+        """All there is to tell of a split: `tally` of both passes, hashes of its text, what training gives away of it."""
+        counts = tally.counts(sum(part.byte_order_marks for part in corpus.parts))
         tokens = [int(pieces.sum()) for pieces in self.pieces]
+        sides = (vocabularies.source, vocabularies.target)
         return SplitReport(
             parts=tuple(
                 PartReport(
@@ -63,22 +67,22 @@ class SplitStatistics:
                     tag=part.tag,
                     misaligned=tuple((run.first, run.last) for run in runs),
                 )
-                for part, kept, runs in zip(self._corpus.parts, self._kept, self._first.misaligned, strict=True)
+                for part, kept, runs in zip(corpus.parts, self.kept, findings.misaligned(), strict=True)
             ),
             counts=counts,
             lines=counts.kept,
             source_tokens=tokens[0],
             target_tokens=tokens[1],
             unknown_tokens=sum(int(pieces[UNK]) for pieces in self.pieces),
-            source_sha256=self._digests[0],
-            target_sha256=self._digests[1],
-            source_characters=self._characters[0],
-            target_characters=self._characters[1],
-            byte_tokens=sum(map(_bytes, self._vocabularies, self.pieces)),
-            source_lengths=_bars(self._lengths[0]),
-            target_lengths=_bars(self._lengths[1]),
-            examples=self._first.tally.worst(),
-            given_away={} if training else self._first.held_out.given_away(self._corpus.split),
+            source_sha256=sha256[0],
+            target_sha256=sha256[1],
+            source_characters=self.characters[0],
+            target_characters=self.characters[1],
+            byte_tokens=sum(map(_bytes, sides, self.pieces)),
+            source_lengths=_bars(self.lengths[0]),
+            target_lengths=_bars(self.lengths[1]),
+            examples=tally.worst(),
+            given_away=dict(given_away),
         )
 
 

@@ -45,12 +45,18 @@ class Vocabularies:
             return cls(vocabulary, vocabulary)
         return cls(Vocabulary.load(folder / SOURCE), Vocabulary.load(folder / TARGET))
 
+    @property
+    def files(self) -> dict[str, bytes]:
+        """Content of each file, by its name."""
+        if self.shared:
+            return {SHARED: self.source.model_bytes}
+        return {SOURCE: self.source.model_bytes, TARGET: self.target.model_bytes}
+
     def save(self, folder: Path) -> None:
         """Writes them into `folder`, each file whole or not at all."""
-        files = {SHARED: self.source} if self.shared else {SOURCE: self.source, TARGET: self.target}
-        for name, vocabulary in files.items():
+        for name, content in self.files.items():
             with whole_file(folder / name) as stream:
-                stream.write(vocabulary.model_bytes)
+                stream.write(content)
 
     @property
     def file_name(self) -> str:

@@ -6,9 +6,10 @@ nothing of languages, files of a corpus or tensors.
 
 import hashlib
 import io
+import math
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,9 @@ from mtkit.support.files import writing
 PAD, BOS, EOS, UNK = 0, 1, 2, 3
 
 Tokens = NDArray[np.int32]
+
+SENTENCEPIECES_OWN = "\u2585"
+"""The only character that cannot be a piece: SentencePiece marks with it what it has not understood."""
 
 LARGEST_WORD = 4192
 """SentencePiece leaves words of more UTF-8 bytes than this out when it learns the pieces."""
@@ -58,8 +62,8 @@ class Vocabulary:
             piece for token, piece in enumerate(self.pieces[UNK + 1 :], UNK + 1) if processor.is_control(token)
         )
         """Pieces that no text yields: they are put before a source by their ids."""
-        self.symbols = tuple(self.pieces[UNK + 1 + len(self.tags) : self.first_byte or 0])
-        """Pieces that are one wherever they stand in text; not known of a vocabulary without bytes."""
+        self.symbols = tuple(self._symbols(processor))
+        """Pieces that text yields wherever they stand in it."""
         self.fingerprint = self._fingerprint(processor)
         """SHA-256 of the pieces in order: equal for vocabularies that number text equally."""
         self._processor = processor
@@ -138,6 +142,13 @@ class Vocabulary:
                 kept.append(int(token))
         return kept + [first_byte + byte for byte in _whole_characters(run)]
 
+    def _symbols(self, processor: Any) -> Iterator[str]:
+        """Those between the tags and the bytes or, without bytes, the first learned piece, whose score is -0 or less."""
+        for token in range(UNK + 1 + len(self.tags), len(self.pieces)):
+            if processor.is_byte(token) or math.copysign(1.0, processor.get_score(token)) < 0:
+                return
+            yield self.pieces[token]
+
     def _fingerprint(self, processor: Any) -> str:
         parts = list(self.pieces)
         if self.normalization != "nfc":
@@ -167,6 +178,9 @@ def learn_vocabulary(
     more characters than it has room for.
     """
     model = io.BytesIO()
+    # SentencePiece looks into no word that holds U+2585, nor at what looks like a control piece: without bytes, the
+    # characters of these would be lost. It refuses U+2585 itself.
+    required = set[str]() if config.byte_fallback else set().union(*word_counts) - {SENTENCEPIECES_OWN}
     rules = NORMALISATIONS[config.normalization].rules
     with writing(tempfile.gettempdir(), cure=" or set TMPDIR"), tempfile.TemporaryDirectory() as folder:
         # The model stores the name of this file: a name of fixed length can be overwritten below.
@@ -186,6 +200,7 @@ def learn_vocabulary(
                 hard_vocab_limit=not config.soft_limit,
                 character_coverage=config.character_coverage,
                 byte_fallback=config.byte_fallback,
+                required_chars="".join(sorted(required)),
                 control_symbols=list(tags),
                 user_defined_symbols=list(symbols),
                 pad_id=PAD,

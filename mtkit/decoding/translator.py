@@ -130,7 +130,8 @@ class Translator:
                 "translates each sentence on its own"
             )
         if self._config.check_copies:
-            for missing, excess in changed(source, best.text, self._vocabularies.source.symbols):
+            vocabulary = self._vocabularies.source
+            for missing, excess in changed(vocabulary.normalise(source), best.text, vocabulary.symbols):
                 warnings.append(f"{missing} is missing in the output" if missing else f"{excess} is in the output only")
         return warnings
 

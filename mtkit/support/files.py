@@ -2,8 +2,9 @@
 
 Everything is written under a temporary name in the same folder, flushed to the disk and then renamed, so a killed process
 or a full disk never leaves half a file under a final name and never costs the one that was there before. The writer holds
-a lock on its temporary; the lock dies with it, so the next writer knows a leftover from work in progress and deletes it. A
-link is followed. A full disk, a missing permission and the like are a UserError that names the output and the cure.
+a lock on its temporary; the lock dies with it, so the next writer knows a leftover from work in progress and deletes it, or
+goes on with it where that is wanted. A link is followed. A full disk, a missing permission and the like are a UserError that
+names the output and the cure.
 """
 
 import contextlib
@@ -140,8 +141,14 @@ def write_text(path: str | Path, text: str) -> None:
 
 
 @contextlib.contextmanager
-def whole_folder(path: str | Path, *, replace: bool = False, cure: str = ELSEWHERE, need: int = 0) -> Iterator[Path]:
+def whole_folder(
+    path: str | Path, *, replace: bool = False, cure: str = ELSEWHERE, need: int = 0, kept: str | None = None
+) -> Iterator[Path]:
     """A temporary folder that becomes `path` once the block ends well, and vanishes if it does not.
+
+    With `kept`, 16 hexadecimal digits that say what goes into it, it vanishes only if it is empty or the user has to mend
+    something. If the block fails otherwise or the process is killed, the next block with the same `kept` finds the folder
+    as it was left, and one with another deletes it.
 
     `replace` allows `path` to exist: the old folder is moved aside, the new one put in its place, then the old one deleted.
     UserError at once if another process is writing `path`, and at the end if one has written it meanwhile; `cure` and
@@ -150,11 +157,11 @@ def whole_folder(path: str | Path, *, replace: bool = False, cure: str = ELSEWHE
     target = Path(os.path.realpath(path))
     with writing(path, cure=cure, need=need):
         target.parent.mkdir(parents=True, exist_ok=True)
-        if clear_leftovers(target):
+        if clear_leftovers(target, kept):
             raise UserError(f"{path}: another mtkit is writing it: wait for it{cure}")
         if target.is_mount():
             raise UnwritableError(Path(path), "a mount point cannot be replaced", "name a folder in it", "")
-        with _temporary(target, Path.mkdir) as temporary:
+        with _kept(target, kept) if kept else _temporary(target, Path.mkdir) as temporary:
             yield temporary
             for file in sorted(temporary.rglob("*")):
                 if file.is_file():
@@ -191,8 +198,8 @@ def _temporary(target: Path, make: Callable[[Path], None]) -> Iterator[Path]:
     while True:
         path = _temporary_name(target)
         make(path)
-        with _held(path, wait=True):
-            if not path.exists():
+        with _held(path, wait=True) as held:
+            if held is False:
                 continue  # taken for a leftover before it was held
             try:
                 yield path
@@ -200,6 +207,34 @@ def _temporary(target: Path, make: Callable[[Path], None]) -> Iterator[Path]:
                 _remove(path)
                 raise
             return
+
+
+def kept_folder(path: Path, kept: str) -> Path:
+    """Where `whole_folder` keeps its temporary folder."""
+    target = Path(os.path.realpath(path))
+    return target.with_name(f"{TEMPORARY}{target.name}-{kept}")
+
+
+@contextlib.contextmanager
+def _kept(target: Path, kept: str) -> Iterator[Path]:
+    """The folder that is kept under this name, held for the block; gone if the block fails by the user's fault."""
+    path = kept_folder(target, kept)
+    path.mkdir(exist_ok=True)
+    with _held(path) as held:
+        if held is False:
+            raise UserError(f"{target}: another mtkit is writing it: wait for it{ELSEWHERE}")
+        if held is None:  # without locks nobody knows whether it is a leftover
+            with contextlib.suppress(OSError):
+                path.rmdir()
+            with _temporary(target, Path.mkdir) as path:
+                yield path
+            return
+        try:
+            yield path
+        except BaseException as error:
+            if isinstance(error, UserError | OSError) or not any(path.iterdir()):
+                _remove(path)
+            raise
 
 
 @contextlib.contextmanager
@@ -221,18 +256,28 @@ def _held(path: Path, *, wait: bool = False) -> Iterator[bool | None]:
             held = False
         except OSError:
             held = None
+        if held and not _is(path, descriptor):
+            held = False  # deleted meanwhile; what is there now is somebody else's
         yield held
     finally:
         os.close(descriptor)
 
 
-def clear_leftovers(path: Path) -> bool:
+def _is(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+def clear_leftovers(path: Path, kept: str | None = None) -> bool:
     """Deletes what dead processes left unfinished of `path`; whether a live one is writing it.
 
-    A folder that a dead process had moved aside and not replaced yet is put back.
+    A folder that a dead process had moved aside and not replaced yet is put back. Folders that are kept to go on with stay,
+    but if one of them is chosen with `kept` the others go.
     """
     target = Path(os.path.realpath(path))
-    ours = re.compile(re.escape(f"{TEMPORARY}{target.name}-") + r"[0-9a-f]{8}(\.old|\.gone)?")
+    ours = re.compile(re.escape(f"{TEMPORARY}{target.name}-") + r"(?:[0-9a-f]{8}(\.old|\.gone)?|([0-9a-f]{16}))")
     in_progress = False
     for leftover in list(target.parent.iterdir()) if target.parent.is_dir() else []:
         kind = ours.fullmatch(leftover.name)
@@ -241,7 +286,7 @@ def clear_leftovers(path: Path) -> bool:
         with _held(leftover) as held:
             if held and kind[1] == OLD and not target.exists():
                 leftover.rename(target)
-            elif held:
+            elif held and (not kind[2] or kept not in (None, kind[2])):
                 _remove(leftover)
             in_progress |= held is False
     return in_progress

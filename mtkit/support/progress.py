@@ -21,15 +21,21 @@ def duration(seconds: float) -> str:
 
 
 def shown(
-    chunks: Iterable[Chunk], what: str, total: int | None, *, bar: bool | None = None, summary: bool = True
+    chunks: Iterable[Chunk],
+    what: str,
+    total: int | None,
+    *,
+    before: int = 0,
+    bar: bool | None = None,
+    summary: bool = True,
 ) -> Iterator[Chunk]:
     """Passes `chunks` of lines on and shows how many of `total` lines went by, their rate and the time left.
 
-    total: None = nobody knows; bar: whether there is a bar, by default if stderr is a terminal; summary: whether a line
-    without a bar comes at the end too.
+    total: None = nobody knows; before: how many of them an earlier process did; bar: whether there is a bar, by default if
+    stderr is a terminal; summary: whether a line without a bar comes at the end too.
     """
     if sys.stderr.isatty() if bar is None else bar:
-        with tqdm(total=total, desc=what, unit=" lines", unit_scale=True) as shows:
+        with tqdm(total=total, initial=before, desc=what, unit=" lines", unit_scale=True) as shows:
             for chunk in chunks:
                 yield chunk
                 shows.update(len(chunk))
@@ -40,11 +46,13 @@ def shown(
         yield chunk
         done += len(chunk)
         now = time.monotonic()
-        if now - last >= INTERVAL and (total is None or done < total):
+        if now - last >= INTERVAL and (total is None or before + done < total):
             last = now
             rate = done / (now - begin)
-            of, left = ("", "") if total is None else (f" of {total:,}", f", {duration((total - done) / rate)} left")
-            print(f"{what}: {done:,}{of} lines, {rate:,.1f} lines/s{left}", file=sys.stderr)
+            of, left = (
+                ("", "") if total is None else (f" of {total:,}", f", {duration((total - before - done) / rate)} left")
+            )
+            print(f"{what}: {before + done:,}{of} lines, {rate:,.1f} lines/s{left}", file=sys.stderr)
     if not summary:
         return
     rate = done / max(time.monotonic() - begin, 1e-9)

@@ -5,19 +5,33 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mtkit.data.binarized import Pairs, PairWriter
+from mtkit.data.binarized import Pairs, PairWriter, Rows, pair_files
+from mtkit.data.stages import GrowingFile
 from mtkit.support.errors import UserError
 
 SOURCE = [[5, 6, 7], [], [65535], [8]]
 TARGET = [[9], [10, 11], [12], []]
+LINES = [2, 3, 7, 8]
+
+
+def fill(folder: Path, split: str, vocabulary_size: int, *pieces: slice, finish: bool = True) -> None:
+    """Writes these pieces of the pairs, each by a writer that goes on behind the one before."""
+    sizes = [0, 0, 0, 0]
+    for piece in pieces or (slice(0),):
+        files = [GrowingFile(path, size) for path, size in zip(pair_files(folder, split), sizes, strict=True)]
+        for file in files:
+            file.open()
+        writer = PairWriter(files, vocabulary_size)
+        writer.write(Rows.of(SOURCE[piece]), Rows.of(TARGET[piece]), np.array(LINES[piece]))
+        if finish and piece == (pieces or (piece,))[-1]:
+            writer.finish()
+        for file in files:
+            file.close()
+        sizes = [file.size for file in files]
 
 
 def written(folder: Path, vocabulary_size: int = 65536) -> Pairs:
-    writer = PairWriter(folder, "train", vocabulary_size)
-    writer.append(SOURCE[:1], TARGET[:1], [2])
-    writer.append([], [], [])
-    writer.append(SOURCE[1:], TARGET[1:], [3, 7, 8])
-    writer.finish()
+    fill(folder, "train", vocabulary_size, slice(1), slice(1, 1), slice(1, 4))
     return Pairs.open(folder, "train")
 
 
@@ -41,17 +55,8 @@ def test_gathering_keeps_the_order_asked_for(tmp_path: Path) -> None:
     assert [tokens.tolist() for tokens in target] == [[], [9], [9]]
 
 
-def test_lines_follow_one_another_if_not_given(tmp_path: Path) -> None:
-    writer = PairWriter(tmp_path, "train", 100)
-    writer.append([[1]], [[1]])
-    writer.append([[1], [2]], [[1], [2]])
-    writer.finish()
-    pairs = Pairs.open(tmp_path, "train")
-    assert [pairs.line(i) for i in range(3)] == [1, 2, 3]
-
-
 def test_no_pairs(tmp_path: Path) -> None:
-    PairWriter(tmp_path, "test", 100).finish()
+    fill(tmp_path, "test", 100)
     pairs = Pairs.open(tmp_path, "test")
     assert len(pairs) == 0
     assert pairs.source_lengths.tolist() == []
@@ -71,8 +76,6 @@ def test_missing_and_cut_files_are_named(tmp_path: Path, name: str) -> None:
 
 
 def test_unfinished_pairs_are_unreadable(tmp_path: Path) -> None:
-    writer = PairWriter(tmp_path, "train", 100)
-    writer.append([[1]], [[1]])
-    writer.close()
+    fill(tmp_path, "train", 100, slice(1), finish=False)
     with pytest.raises(UserError, match=r"train\.pairs\.json"):
         Pairs.open(tmp_path, "train")

@@ -5,13 +5,12 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from mtkit.config import schema
-from mtkit.data import preparation
-from mtkit.data.encoding import TextChunk, encode_chunks
+from mtkit.data import splits
+from mtkit.data.encoding import TextChunk, encode_chunks, line_ends
 from mtkit.data.folder import PreparedData
 from mtkit.data.normalisation import nfc as normalise
 from mtkit.data.preparation import prepare
@@ -19,7 +18,7 @@ from mtkit.data.summary import summary
 from mtkit.data.vocabularies import learn_vocabularies
 from mtkit.support.errors import UserError
 from mtkit.support.files import sha256
-from mtkit.support.lines import raw_lines, read_lines
+from mtkit.support.lines import read_lines
 
 SOURCE = b"A house stands here.\nThe cat sleeps.\n\nWe see &amp; hear \xf0\x9f\x99\x82 it.\n"
 TARGET = "Hier steht ein Haus.\nDie Katze schläft.\nLeer.\nWir sehen\u2028& hören \U0001f642 es.\n".encode()
@@ -218,7 +217,7 @@ def test_the_number_of_workers_and_the_chunks_change_nothing(tmp_path: Path, mon
     target = b"".join(b"Satz %d ist da%s\n" % (i, b" und lang" * (i % 37)) for i in lines)
     chosen = config(tmp_path, source, target, cleaning=schema.Cleaning(max_tokens=60))
     prepare(chosen, tmp_path / "one")
-    monkeypatch.setattr(preparation, "CHUNK", 30)
+    monkeypatch.setattr(splits, "CHUNK", 30)
     prepare(chosen, tmp_path / "two", workers=2)
     assert content(tmp_path / "one") == content(tmp_path / "two")
     assert 0 < PreparedData.open(tmp_path / "one").report.splits["train"].counts.dropped["too_long"] < 200
@@ -301,11 +300,27 @@ def test_a_wrong_vocabulary_of_two_is_refused_with_all_fingerprints(tmp_path: Pa
         data.vocabularies()
 
 
+def text_chunk(lines: list[str], first: int) -> TextChunk:
+    """Lines that are their own translations."""
+    text = "".join(f"{line}\n" for line in lines).encode()
+    ends = line_ends(text) + 100 * first
+    return TextChunk(text, text, np.column_stack([np.arange(first, first + len(lines)), ends, ends]))
+
+
+def test_a_chunk_knows_its_pairs() -> None:
+    chunk = text_chunk(["aé", "", "🙂b", "c"], 7)
+    assert [chunk.pair(number) for number in range(4)] == [("aé", "aé"), ("", ""), ("🙂b", "🙂b"), ("c", "c")]
+    assert chunk.where(np.array([True, False, True, False])) == ("aé\n🙂b\n".encode(),) * 2
+    assert chunk.where(np.zeros(4, dtype=bool)) == (b"", b"")
+    assert chunk.span == (7, 10)
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_workers_give_each_side_its_own_numbers(workers: int) -> None:
     vocabularies = learn_vocabularies([{"bako": 9}, {"βακο": 9}], schema.Vocabulary(soft_limit=True))
     lines = ["bako βακο", "βακο"]
-    (chunk,) = encode_chunks(vocabularies, [TextChunk(lines, lines, [1, 2])], workers, "train")
+    (chunk,) = encode_chunks(vocabularies, [text_chunk(lines, 1)], workers, "train")
+    assert chunk.characters.tolist() == [[9, 9], [4, 4]]
     source, target = chunk.source.tolist(), chunk.target.tolist()
     assert source == vocabularies.source.encode(lines)
     assert target == vocabularies.target.encode(lines)
@@ -314,16 +329,16 @@ def test_workers_give_each_side_its_own_numbers(workers: int) -> None:
 
 def test_a_failing_worker_names_corpus_and_lines() -> None:
     vocabularies = learn_vocabularies([{"a": 1}], schema.Vocabulary(soft_limit=True))
-    good = TextChunk(["a", "b"], ["c", "d"], [1, 2])
-    bad: Any = TextChunk(["a", None], ["c", "d"], [3, 7])  # type: ignore[list-item]
+    good = text_chunk(["a", "b"], 1)
+    bad = TextChunk(b"a\n\xff\n", b"c\nd\n", np.array([[3, 2, 2], [7, 4, 4]]))
     for workers in (1, 2):
         encoded = encode_chunks(vocabularies, [good, bad, good], workers, "train (a.en + a.de)")
         assert next(encoded).source.tolist() == vocabularies.source.encode(["a", "b"])
-        with pytest.raises(RuntimeError, match=r"train \(a\.en \+ a\.de\), lines 3 to 7, failed: .*TypeError"):
+        with pytest.raises(RuntimeError, match=r"train \(a\.en \+ a\.de\), lines 3 to 7, failed: .*UnicodeDecodeError"):
             list(encoded)
 
 
-class Deadly(str):
+class Deadly(bytes):
     """Ends the process that unpickles it, as the kernel does when memory runs out."""
 
     __slots__ = ()
@@ -334,45 +349,9 @@ class Deadly(str):
 
 def test_a_killed_worker_is_told_and_nothing_hangs() -> None:
     vocabularies = learn_vocabularies([{"a": 1}], schema.Vocabulary(soft_limit=True))
-    chunk = TextChunk([Deadly("a")], ["b"], [1])
+    chunk = TextChunk(Deadly(b"a\n"), b"b\n", np.array([[1, 2, 2]]))
     with pytest.raises(RuntimeError, match=r"train, lines 1 to 1, failed: a worker process was killed.*--workers"):
         list(encode_chunks(vocabularies, [chunk], 2, "train"))
-
-
-LINE = st.binary(max_size=12) | st.sampled_from([b"a b", b"Stra\xc3\x9fe", b"\xff", b"\xe2\x80\xa8", b"\r", b""])
-
-
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(st.tuples(LINE, LINE), max_size=6), st.sampled_from(["error", "drop", "replace"]))
-def test_any_bytes_are_prepared_or_refused(tmp_path: Path, pairs_of_bytes: list[tuple[bytes, bytes]], policy: Any) -> None:
-    out = tmp_path / "out"
-    files = b"\n".join(source for source, _ in pairs_of_bytes), b"\n".join(target for _, target in pairs_of_bytes)
-    cleaning = schema.Cleaning(on_bad_utf8=policy)
-    read = len(list(raw_lines(_written(tmp_path / "count", files[0]))))
-    try:
-        report = prepare(config(tmp_path, *files, cleaning=cleaning), out, overwrite=True)
-    except UserError as error:
-        message = str(error)
-        places = ("line counts differ: ", "no pair is left", "s.en:", "t.de:")
-        assert any(place in message for place in places), message
-        assert "invalid UTF-8" not in message or policy == "error"
-        return
-    counts = report.splits["train"].counts
-    assert counts.read == read == counts.kept + sum(counts.dropped.values())
-    data = PreparedData.open(out)
-    pairs, vocabulary = data.pairs("train"), data.vocabularies().source
-    for side, language in ((pairs.source, "en"), (pairs.target, "de")):
-        text = read_lines(data.text_path("train", language))
-        assert (
-            text == [normalise(line) for line in text] == vocabulary.decode([side(i).tolist() for i in range(counts.kept)])
-        )
-    for language in ("en", "de"):
-        assert len(read_lines(data.text_path("test", language))) == read
-
-
-def _written(path: Path, content: bytes) -> Path:
-    path.write_bytes(content)
-    return path
 
 
 def test_opening_what_is_no_prepared_folder(tmp_path: Path) -> None:

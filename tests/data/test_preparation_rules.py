@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mtkit.config.schema import Config
-from mtkit.data import preparation
+from mtkit.data import splits
 from mtkit.data.cleaning import Cleaner
 from mtkit.data.folder import PreparedData, Report
 from mtkit.data.preparation import prepare
@@ -93,7 +93,7 @@ def test_repeats_and_held_out_pairs(
     assert report.splits["test"].given_away == {"pairs": 1, "sources": 1, "targets": 1}
     warned = any("test: 1 of 2 pairs are in the training text too" in line for line in summary(report))
     assert warned == ("drop_held_out" not in options)
-    monkeypatch.setattr(preparation, "CHUNK", 3)
+    monkeypatch.setattr(splits, "CHUNK", 3)
     assert prepare(chosen, tmp_path / "chunks") == report
     assert kept(tmp_path / "chunks") == expected.split()
 
@@ -105,10 +105,10 @@ def test_what_is_kept_does_not_depend_on_the_chunks(
 ) -> None:
     rules = {"drop_duplicates": True, "drop_duplicate_sources": True, "drop_duplicate_targets": True}
     chosen = config(tmp_path, pairs, [("t", "T")], cleaning=rules)
-    monkeypatch.setattr(preparation, "CHUNK", 10_000)
+    monkeypatch.setattr(splits, "CHUNK", 10_000)
     whole = prepare(chosen, tmp_path / "out", overwrite=True)
     text = kept(tmp_path / "out")
-    monkeypatch.setattr(preparation, "CHUNK", size)
+    monkeypatch.setattr(splits, "CHUNK", size)
     assert prepare(chosen, tmp_path / "out", overwrite=True) == whole
     assert kept(tmp_path / "out") == text
 

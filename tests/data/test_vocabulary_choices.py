@@ -45,6 +45,17 @@ def test_decoding_gives_back_what_the_choice_makes_of_any_text(choice: tuple[str
     assert [row.tolist() for row in vocabulary.encode_normalised([vocabulary.normalise(text)])] == [tokens]
 
 
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+@pytest.mark.parametrize("bytes_too", [True, False])
+@pytest.mark.parametrize("symbols", [(), SYMBOLS])
+def test_symbols_are_known_by_the_vocabulary_itself(kind: str, bytes_too: bool, symbols: tuple[str, ...]) -> None:
+    options = {"kind": kind, "byte_fallback": bytes_too, "character_coverage": 1.0, "symbols": symbols}
+    for tags in ((), TAGS):
+        vocabulary = learned(**options, tags=tags)
+        assert vocabulary.symbols == symbols
+        assert vocabulary.tags == tags
+
+
 @pytest.mark.parametrize(
     ("normalization", "expected"),
     [
@@ -101,6 +112,18 @@ def test_without_bytes_rare_characters_are_unknown_and_known_ones_are_not() -> N
     assert vocabulary.decode([tokens]) == ["the cat"]
     with pytest.raises(ValidationError, match="byte_fallback false needs character_coverage 1"):
         schema.Vocabulary(byte_fallback=False)
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+def test_without_bytes_no_character_of_the_text_is_lost(kind: str) -> None:
+    words = {"the": 3, "</s>": 2, "<pad>q": 1, "<t>z": 1, "j\u2585k": 1}
+    options = schema.Vocabulary.model_validate(
+        {"kind": kind, "byte_fallback": False, "character_coverage": 1.0, "size": 300, "soft_limit": True, "tags": ["<t>"]}
+    )
+    vocabulary = learn_vocabularies([words], options).source
+    for text in ("</s> the", "<pad>q", "<t>z kj", "th"):
+        assert vocabulary.decode(vocabulary.encode([text])) == [text]
+    assert UNK in vocabulary.encode(["\u2585"])[0]  # SentencePiece keeps it for itself
 
 
 def test_symbols_from_a_file(tmp_path: Path) -> None:

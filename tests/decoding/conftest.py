@@ -40,11 +40,11 @@ def random_model(vocabulary: Vocabulary) -> ModelFactory:
     Its hypotheses end after some tokens, more or less as a trained model's do: `ending` raises the end token's share.
     """
 
-    def build(seed: int, *, ending: float = 8.0, dropout: float = 0.1) -> Transformer:
+    def build(seed: int, *, ending: float = 8.0, dropout: float = 0.1, pieces: int | None = None) -> Transformer:
         config = schema.Model(d_model=32, d_ff=64, heads=4, encoder_layers=1, decoder_layers=2, dropout=dropout)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            model = Transformer(config, len(vocabulary))
+            model = Transformer(config, pieces or len(vocabulary))
             with torch.no_grad():
                 for name, parameter in model.named_parameters():
                     if "cross_attention." in name and name.endswith("weight"):

@@ -12,7 +12,7 @@ import torch
 
 from mtkit.config import schema
 from mtkit.data.vocabularies import Vocabularies
-from mtkit.data.vocabulary import Vocabulary
+from mtkit.data.vocabulary import Vocabulary, learn_vocabulary
 from mtkit.decoding.length_penalties import gnmt
 from mtkit.decoding.mbr import expected_likeness
 from mtkit.decoding.parts import Line
@@ -296,6 +296,21 @@ def test_what_did_not_come_through_is_told(make: Make) -> None:
     told = [warning for warning in found.warnings if "is missing in the output" in warning]
     assert "line 1: https://a.example/x?y=1 is missing in the output" in told
     assert not only(make(beam_size=1), "Call +49 30 1234").warnings or not found.text
+
+
+def test_placeholders_that_did_not_come_through_are_told(random_model: Models) -> None:
+    counts = dict.fromkeys(("the", "a", "cat", "dog", "house", "Haus", "Katze", "das"), 5)
+    options = schema.Vocabulary(size=402, soft_limit=True, symbols=("__P1__", "</i>"))
+    vocabulary = learn_vocabulary(counts, options, symbols=options.symbols)
+    translate = Translator(
+        [random_model(3, pieces=len(vocabulary))],
+        Vocabularies(vocabulary, vocabulary),
+        schema.Decoding(check_copies=True, beam_size=1),
+        CPU,
+    ).translate
+    clean, found = translate(["the cat", "the __P1__ cat"])
+    assert [warning for warning in found.warnings if "__P1__" in warning] == ["line 2: __P1__ is missing in the output"]
+    assert not [warning for warning in clean.warnings if "__P1__" in warning]
 
 
 @pytest.mark.parametrize(
