@@ -14,8 +14,9 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -34,7 +35,6 @@ COMPARED = 200_000
 """Pairs that mtkit's second pass and bare SentencePiece both encode, at most."""
 
 ROUNDS = 3
-"""The fastest of each counts: what disturbs a measurement only ever slows it."""
 
 SIDES = ("source", "target")
 
@@ -62,6 +62,26 @@ def tree_memory(pid: int) -> float:
     except OSError:  # it has just ended
         return total
     return total + sum(tree_memory(int(child)) for child in children)
+
+
+@dataclass(frozen=True)
+class Span:
+    """How long something took."""
+
+    seconds: float
+    cpu_seconds: float  # of this process and all its children
+
+    @classmethod
+    def of(cls, work: Callable[[], object]) -> "Span":
+        """That of a call."""
+        begin, cpu = time.perf_counter(), time.process_time() + cpu_of_children()
+        work()
+        return cls(time.perf_counter() - begin, time.process_time() + cpu_of_children() - cpu)
+
+
+def fastest(rounds: Sequence[Span]) -> Span:
+    """The least of each: what disturbs a measurement only ever slows it."""
+    return Span(min(one.seconds for one in rounds), min(one.cpu_seconds for one in rounds))
 
 
 def cpu_of_children() -> float:
@@ -106,8 +126,8 @@ def prepare(folder: Path, workers: int) -> Measured:
     )
 
 
-def encoding_seconds(folder: Path, workers: int, pairs: int) -> tuple[list[float], list[float]]:
-    """Seconds of each round of mtkit's second pass, and of nothing but SentencePiece, over the same cleaned lines.
+def encoding_spans(folder: Path, workers: int, pairs: int) -> tuple[Span, Span]:
+    """Of mtkit's second pass, and of nothing but SentencePiece, over the same cleaned lines.
 
     Both with `workers` processes, their start included; in turn, so that other work on the machine disturbs both.
     """
@@ -133,13 +153,10 @@ def encoding_seconds(folder: Path, workers: int, pairs: int) -> tuple[list[float
         for commit in (work / "work").glob("encoding*"):
             commit.unlink()
         fresh = split()
-        begin = time.perf_counter()
-        fresh.encode(vocabularies, workers)
-        ours.append(time.perf_counter() - begin)
-        begin = time.perf_counter()
-        bare_encoding(folder / "data" / "vocabulary.model", cleaned, len(corpus), workers)
-        bare.append(time.perf_counter() - begin)
-    return ours, bare
+        ours.append(Span.of(partial(fresh.encode, vocabularies, workers)))
+        model = folder / "data" / "vocabulary.model"
+        bare.append(Span.of(partial(bare_encoding, model, cleaned, len(corpus), workers)))
+    return fastest(ours), fastest(bare)
 
 
 def bare_share(model: Path, files: Sequence[Path], first: int, count: int) -> None:
@@ -179,7 +196,7 @@ def main() -> None:
             measured[pairs] = prepare(folder, options.workers)
         large, small = measured[options.pairs], measured[min(measured)]
         print("encoding with and without mtkit", file=sys.stderr)
-        ours, bare = map(min, encoding_seconds(folder, options.workers, options.pairs))
+        ours, bare = encoding_spans(folder, options.workers, options.pairs)
         compared = min(options.pairs, COMPARED)
         growth = (large.cpu_seconds / small.cpu_seconds) / (options.pairs / min(measured))
         print_result(
@@ -192,8 +209,9 @@ def main() -> None:
             cpu_seconds_small=round(small.cpu_seconds, 1),
             cpu_time_against_linear_growth=round(growth, 3),
             lines_per_second=large.stages,
-            compared_lines_per_second={"encoding": round(compared / ours), "bare": round(compared / bare)},
-            encoding_ratio=round(bare / ours, 3),
+            compared_lines_per_second={"encoding": round(compared / ours.seconds), "bare": round(compared / bare.seconds)},
+            encoding_ratio=round(bare.seconds / ours.seconds, 3),
+            encoding_cpu_ratio=round(bare.cpu_seconds / ours.cpu_seconds, 3),
             all_processes_mb=large.peak_mb,
             all_processes_mb_small=small.peak_mb,
         )

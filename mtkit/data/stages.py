@@ -132,7 +132,7 @@ class Stage(Generic[State]):
 
     def _load(self) -> dict[str, tuple[int, str]]:
         digest, told, state = (*self._place.read_bytes().split(b"\n", 2), b"", b"")[:3]
-        if digest.decode("ascii", "replace") != xxhash.xxh3_128_hexdigest(told + state):
+        if digest.decode("ascii", "replace") != _digest(told, state):
             raise DamagedError(self._place.name)
         try:
             self.state = self._adapter.validate_json(state)
@@ -170,6 +170,13 @@ class Stage(Generic[State]):
     def _write(self) -> None:
         extents = {file.path.name: file.flush(sync=True) for file in self.files}
         told = json.dumps({"done": self.done, "files": extents}).encode()
-        state = self._adapter.dump_json(self.state)
+        state = self._adapter.dump_json(self.state)  # may be large: it is not copied
         with whole_file(self._place) as stream:
-            stream.write(b"%s\n%s\n%s" % (xxhash.xxh3_128_hexdigest(told + state).encode(), told, state))
+            stream.write(f"{_digest(told, state)}\n".encode() + told + b"\n")
+            stream.write(state)
+
+
+def _digest(told: bytes, state: bytes) -> str:
+    digest = xxhash.xxh3_128(told)
+    digest.update(state)
+    return digest.hexdigest()

@@ -1,5 +1,6 @@
 """Files and folders appear complete or not at all (design law 10), whatever ends the writing."""
 
+import contextlib
 import errno
 import fcntl
 import hashlib
@@ -333,3 +334,54 @@ def test_half_of_a_deleted_folder_never_stands_under_its_name(tmp_path: Path, mo
 def test_the_digest_is_that_of_the_content(tmp_path: Path) -> None:
     (tmp_path / "data").write_bytes(b"abc" * 100_000)
     assert files.sha256(tmp_path / "data") == hashlib.sha256(b"abc" * 100_000).hexdigest()
+
+
+def keep(path: Path, kept: str, name: str, error: BaseException) -> set[str]:
+    """Makes a file in a folder that is kept and fails; what is in the folder then, with what was there before."""
+    left = set()
+    try:
+        with files.whole_folder(path, kept=kept) as folder:
+            (folder / name).touch()
+            left = {found.name for found in folder.iterdir()}
+            raise error
+    except type(error):
+        return left
+
+
+ONE, OTHER = "0123456789abcdef", "fedcba9876543210"
+
+
+def test_a_folder_that_is_kept_is_gone_on_with_by_the_same_alone(tmp_path: Path) -> None:
+    path = tmp_path / "data"
+    assert keep(path, ONE, "a", KeyboardInterrupt()) == {"a"}
+    assert files.kept_folder(path, ONE).is_dir()
+    assert files.clear_leftovers(path) is False
+    assert keep(path, ONE, "b", RuntimeError()) == {"a", "b"}
+    assert keep(path, OTHER, "c", MemoryError()) == {"c"}
+    assert not files.kept_folder(path, ONE).exists()
+    with files.whole_folder(path, kept=OTHER) as folder:
+        (folder / "d").touch()
+    assert {found.name for found in path.iterdir()} == {"c", "d"}
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("error", [UserError("mend it"), OSError(errno.ENOSPC, "full")])
+def test_what_the_user_must_mend_is_not_kept(tmp_path: Path, error: Exception) -> None:
+    with contextlib.suppress(UserError):
+        keep(tmp_path / "data", ONE, "a", error)
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(KeyboardInterrupt), files.whole_folder(tmp_path / "data", kept=ONE):
+        raise KeyboardInterrupt  # nothing done yet
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_is_kept_where_there_are_no_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def flock(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "no locks")
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    assert keep(tmp_path / "data", ONE, "a", KeyboardInterrupt()) == {"a"}
+    assert list(tmp_path.iterdir()) == []
+    with files.whole_folder(tmp_path / "data", kept=ONE) as folder:
+        (folder / "b").touch()
+    assert [found.name for found in (tmp_path / "data").iterdir()] == ["b"]
