@@ -220,6 +220,12 @@ def test_lines_of_any_length_come_out_where_they_went_in(copying: Make) -> None:
         assert texts(copying(**options), source) == [[line] for line in source]
 
 
+def test_of_a_copy_nothing_is_missing(copying: Make) -> None:
+    (found,) = copying(check_copies=True).translate(["Call +49 30 1234, see https://a.example/x?y=1 for 5 €, a+b@c.example"])
+    assert found.text == found.source
+    assert found.warnings == ()
+
+
 def test_a_copy_is_cut_by_the_limit_and_flagged(copying: Make) -> None:
     (found,) = copying(max_length_factor=0.0, max_length_constant=20).translate([" ".join(["cat"] * 300)])
     assert len(found.hypotheses[0].tokens) == 20
