@@ -42,6 +42,7 @@ class Copying:
     """An engine whose every answer is its source, cut at the limit."""
 
     rows = 1
+    side_by_side = False
 
     def __init__(self, *_: object) -> None:
         pass
