@@ -168,7 +168,12 @@ def _of_stdout(error: Exception) -> Exception:
 
 
 def _speak_utf8() -> None:
-    """Text goes out as UTF-8 whatever the locale; a file name that is not text must not break a message."""
+    """Text goes out as UTF-8 whatever the locale; a file name that is not text must not break a message.
+
+    Where stderr is closed, what is told goes nowhere: Python would print it to stdout, among the data.
+    """
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - for as long as the process lives
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
     if isinstance(sys.stderr, io.TextIOWrapper):

@@ -64,6 +64,8 @@ def check_output(source: str, output: str) -> None:
     """UserError, before any work, for an output that cannot be; source: what is read, which it must not be."""
     path, target = Path(source), Path(output)
     if output == STREAM:
+        if sys.stdout is None:
+            raise UserError("stdout is closed: give --output FILE")
         return
     if source != STREAM and target.exists() and target.samefile(path):
         raise UserError(f"--output {output} is the --input: give it another name")

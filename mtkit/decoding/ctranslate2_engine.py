@@ -9,6 +9,7 @@ are ordered anew. It takes control tokens out before the probabilities are norma
 next to none.
 """
 
+import functools
 import tempfile
 from collections.abc import Sequence
 
@@ -96,7 +97,12 @@ class CTranslate2Engine:
 
     def alignments(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[NDArray[np.float32]]:
         """As `Stepper.alignments`: a pass of our own model."""
-        return Stepper(self._models, self._device).alignments(sources, targets)
+        return self._stepper.alignments(sources, targets)
+
+    @functools.cached_property
+    def _stepper(self) -> Stepper:
+        """Made once: it packs all weights."""
+        return Stepper(self._models, self._device)
 
     def _run(self, sources: Sequence[Sequence[int]], limit: int) -> list[list[Hypothesis]]:
         pieces = self._vocabularies.target.pieces

@@ -288,6 +288,26 @@ def test_a_coprocess_gets_each_line_before_it_sends_the_next(home: Path) -> None
     assert (running.returncode, out) == (0, b""), err
 
 
+def test_closed_streams(home: Path) -> None:
+    """What is told never gets among the data, and data never gets lost without a word."""
+    command = [sys.executable, "-m", "mtkit", "translate", "--device", "cpu"]
+    settings = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+
+    def run(closing: str) -> "subprocess.CompletedProcess[bytes]":
+        shell = ["sh", "-c", f'exec "$@" {closing}', "sh", *command]
+        return subprocess.run(shell, cwd=home, env=settings, input=b"the cat\n", capture_output=True, check=False)
+
+    done = run("2>&-")
+    assert done.returncode == 0
+    assert done.stdout.count(b"\n") == 1, done.stdout
+    assert b"runs/b" not in done.stdout
+    done = run(">&-")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == b"Error: stdout is closed: give --output FILE"
+    done = run("<&- 2>&-")
+    assert (done.returncode, done.stdout) == (2, b"")
+
+
 def test_a_reader_that_leaves_ends_it_quietly(home: Path) -> None:
     running = process(home, "--set", "decoding.buffer=10", "--beam-size", "1")
     assert running.stdin is not None

@@ -42,6 +42,7 @@ class Copying:
     """An engine whose every answer is its source, cut at the limit."""
 
     rows = 1
+    side_by_side = False
 
     def __init__(self, *_: object) -> None:
         pass
@@ -218,6 +219,12 @@ def test_lines_of_any_length_come_out_where_they_went_in(copying: Make) -> None:
     source = [f"{number}" + " cat" * draw.randint(0, 30) for number in range(1, 201)]
     for options in ({}, {"buffer": 7, "batch_tokens": 50}, {"max_source_tokens": 8}):
         assert texts(copying(**options), source) == [[line] for line in source]
+
+
+def test_of_a_copy_nothing_is_missing(copying: Make) -> None:
+    (found,) = copying(check_copies=True).translate(["Call +49 30 1234, see https://a.example/x?y=1 for 5 €, a+b@c.example"])
+    assert found.text == found.source
+    assert found.warnings == ()
 
 
 def test_a_copy_is_cut_by_the_limit_and_flagged(copying: Make) -> None:
