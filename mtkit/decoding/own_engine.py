@@ -37,6 +37,7 @@ class OwnEngine:
         self._breaks: Breaks | None = None  # made when needed
         self.rows = _count(config) if config.search == "sampling" else config.beam_size
         """Hypotheses of a sentence that are continued at a time."""
+        self.side_by_side = self.stepper.packed and not config.coverage_penalty  # whoever looks at attention is alone
 
     def search(self, requests: Sequence[Request]) -> list[list[Hypothesis]]:
         """The hypotheses of each request, best first: `n_best`, and more where texts must be distinct."""
