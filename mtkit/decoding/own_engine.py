@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from mtkit.config import schema
 from mtkit.data.vocabularies import Vocabularies
 from mtkit.decoding.candidates import Beams, Chooser
-from mtkit.decoding.constraints import Forbidden, Required, Texts
+from mtkit.decoding.constraints import Forbidden, Required
+from mtkit.decoding.hypothesis_texts import Texts
 from mtkit.decoding.mbr import expected_likeness
 from mtkit.decoding.phrases import Breaks
 from mtkit.decoding.requests import Request
