@@ -44,6 +44,7 @@ class CTranslate2Engine:
     ) -> None:
         """UserError with all reasons if the runtime cannot do what is asked."""
         self.rows = config.beam_size
+        self.side_by_side = False  # it has threads of its own
         self._models, self._device = models, device
         self._config = config
         self._vocabularies = vocabularies

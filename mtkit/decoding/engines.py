@@ -24,6 +24,8 @@ class Engine(Protocol):
 
     rows: int
     """Hypotheses of a sentence that are continued at a time."""
+    side_by_side: bool
+    """Whether several threads may search at a time, and had better."""
 
     def search(self, requests: Sequence[Request]) -> list[list[Hypothesis]]:
         """The hypotheses of each request, best first."""

@@ -17,8 +17,8 @@ AnyModule = TypeVar("AnyModule", bound=nn.Module)
 LEVELS = 127
 """Whole numbers on each side of 0 that int8 weights and inputs are rounded to."""
 
-MIDDLE = LEVELS + 1.5
-"""Of the unsigned numbers that inputs are rounded to, and 0.5 because whole numbers are cut off."""
+MIDDLE = LEVELS + 1
+"""Of the unsigned numbers that the products take as inputs."""
 
 TINY = 1e-30
 """In place of a largest number of 0, by which nothing can be divided."""
@@ -71,11 +71,12 @@ class Int8Map(nn.Module):
         """[R, I] -> [R, O]."""
         rows = x.reshape(-1, x.shape[-1])
         largest = rows.abs().amax(-1, keepdim=True).clamp_(min=TINY)  # the norm that is the same takes eight times as long
-        rounded = (rows * (LEVELS / largest)).add_(MIDDLE).to(torch.uint8)
+        # By way of signed numbers, whose highest bit is then turned: torch is seven times as slow in making unsigned ones.
+        rounded = (rows * (LEVELS / largest)).round_().to(torch.int8).view(torch.uint8).bitwise_xor_(MIDDLE)
         product: Tensor = torch.ops.onednn.qlinear_pointwise(
             rounded,
             1 / LEVELS,
-            LEVELS + 1,
+            MIDDLE,
             self._weight,
             self._scales,
             self._zeros,
@@ -87,7 +88,7 @@ class Int8Map(nn.Module):
             [],
             "",
         )
-        scaled = product.mul_(largest) if self._bias is None else torch.addcmul(self._bias, product, largest)
+        scaled = product.mul_(largest) if self._bias is None else torch.addcmul(self._bias, product, largest, out=product)
         return scaled.view(*x.shape[:-1], -1)
 
 

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from mtkit.config import schema
 from mtkit.data.vocabularies import Vocabularies
 from mtkit.decoding.candidates import Beams, Chooser
-from mtkit.decoding.constraints import Forbidden, Required, Texts
+from mtkit.decoding.constraints import Forbidden, Required
+from mtkit.decoding.hypothesis_texts import Texts
 from mtkit.decoding.mbr import expected_likeness
 from mtkit.decoding.phrases import Breaks
 from mtkit.decoding.requests import Request
@@ -37,6 +38,7 @@ class OwnEngine:
         self._breaks: Breaks | None = None  # made when needed
         self.rows = _count(config) if config.search == "sampling" else config.beam_size
         """Hypotheses of a sentence that are continued at a time."""
+        self.side_by_side = self.stepper.packed and not config.coverage_penalty  # whoever looks at attention is alone
 
     def search(self, requests: Sequence[Request]) -> list[list[Hypothesis]]:
         """The hypotheses of each request, best first: `n_best`, and more where texts must be distinct."""

@@ -36,13 +36,14 @@ class SteeredBeams(Beams):
         if self.width == 1:
             return best
         offered: dict[int, list[Candidate]] = {}
-        offers = [offer for offer in self._required.offers if np.isfinite(live.sums[offer[0], 0, offer[1]])]
-        if offers:
+        if self._required.offers:
+            rows, hypotheses, tokens = places = np.array(self._required.offers, dtype=np.int64).T
             device = log_probabilities.device
-            rows, hypotheses, tokens = (torch.tensor(part, device=device) for part in zip(*offers, strict=True))
-            values = log_probabilities[rows, 0, hypotheses, tokens].tolist()
-            for (row, hypothesis, token), value in zip(offers, values, strict=True):
-                offered.setdefault(row, []).append((value, hypothesis, token))
+            at = [torch.from_numpy(part).to(device) for part in places]
+            values = log_probabilities[at[0], 0, at[1], at[2]].cpu().numpy()
+            possible = np.isfinite(live.sums[rows, 0, hypotheses])
+            for row, *one in zip(*(part[possible].tolist() for part in (rows, values, hypotheses, tokens)), strict=True):
+                offered.setdefault(row, []).append((one[0], one[1], one[2]))
         for row, sentence in enumerate(live.running.tolist()):
             if self._required.steers(sentence):
                 self._steer(best, row, sentence, live.history[row, 0], offered.get(row, []))
@@ -53,7 +54,7 @@ class SteeredBeams(Beams):
 
         First the best of those that lack least; then the best of each other bank, by score; then the rest.
         """
-        keys = [tuple(each) for each in history[:, 1:].tolist()]
+        keys = list(map(tuple, history[:, 1:].tolist()))
         if all(self._required.settled(sentence, key) for key in keys):
             return
         parts: tuple[NDArray[Any], ...] = (best.sums[row, 0], best.parents[row, 0], best.tokens[row, 0])

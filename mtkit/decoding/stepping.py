@@ -24,7 +24,8 @@ from mtkit.data.vocabulary import BOS, EOS, PAD, UNK
 from mtkit.decoding.linear_maps import lacking, with_maps
 from mtkit.decoding.output import Output
 from mtkit.model.attention import attention_weights
-from mtkit.model.transformer import DecoderCache, Transformer
+from mtkit.model.cache import DecoderCache, moved
+from mtkit.model.transformer import Transformer
 from mtkit.support.device import arithmetic
 from mtkit.support.errors import UserError
 
@@ -47,7 +48,7 @@ class DecodingState:
         for cache in self.caches:
             cache.select(rows, sentences)
         if sentences is not None:
-            self.memories = [memory.index_select(0, sentences) for memory in self.memories]
+            self.memories = [moved(memory, sentences) for memory in self.memories]
             self.mask = None if self.mask is None else self.mask.index_select(0, sentences)
 
 
@@ -64,10 +65,11 @@ class Stepper:
         """On a CPU, later changes of the models' weights do not all reach it. UserError if it has not that arithmetic."""
         assert models, "at least one model"
         self.device = device
-        packed = _may_pack(models, device, precision)
-        self.precision = "float32" if packed else precision
-        self.models = [with_maps(model, precision) for model in models] if packed else list(models)
-        self._outputs = [Output(model.output_matrix, precision, NEVER) for model in models] if packed else []
+        self.packed = _may_pack(models, device, precision)
+        """Whether the models are twins of those given, never in training; threads may then run them at the same time."""
+        self.precision = "float32" if self.packed else precision
+        self.models = [with_maps(model, precision).eval() for model in models] if self.packed else list(models)
+        self._outputs = [Output(model.output_matrix, precision, NEVER) for model in models] if self.packed else []
         self._mean = ENSEMBLES[ensemble]
         self._watched: list[dict[str, list[Tensor]]] = []  # attention weights of each model, while somebody looks
 
@@ -105,7 +107,7 @@ class Stepper:
             [self._log_probabilities(number, hidden) for number, hidden in enumerate(self._decoded(tokens, state))]
         )
         if self._watched:
-            attention = self._attention()[:, 0]  # [R, S]
+            attention = self._attention().flatten(0, 1)  # [R, S]
             words = attention.new_ones(len(state.memories[0]), attention.shape[1], dtype=torch.bool)
             words = words if state.mask is None else state.mask
             words = words & words.roll(-1, dims=1).index_fill(
@@ -116,7 +118,7 @@ class Stepper:
         return log_probabilities
 
     def _attention(self) -> Tensor:
-        """[R, T, S] of the latest pass: the mean over heads and models in the layer that aligns best."""
+        """[B, R / B * T, S] of the latest pass: the mean over heads and models in the layer that aligns best."""
         layers = [
             watched[f"decoder.{aligning_layer(len(model.decoder))}.cross_attention"][0]
             for model, watched in zip(self.models, self._watched, strict=True)

@@ -18,6 +18,7 @@ from mtkit.data.vocabularies import Vocabularies
 from mtkit.decoding.alignment import Pairs, align, words_of
 from mtkit.decoding.copies import changed
 from mtkit.decoding.engines import ENGINES
+from mtkit.decoding.lanes import Lanes
 from mtkit.decoding.parts import Cut, Cutter, Line, Part
 from mtkit.decoding.requests import Request
 from mtkit.decoding.search import Hypothesis
@@ -92,6 +93,7 @@ class Translator:
         source_language: a code, for `decoding.split_sentences`; details: whether words are aligned, which takes a while.
         """
         self.engine = ENGINES[config.engine](models, vocabularies, config, device)
+        self._lanes = Lanes(alone=not self.engine.side_by_side)
         limits = [model.longest for model in models if model.longest is not None]
         self._longest = min(limits, default=None)  # tokens the models have positions for, control token included
         readable = None if self._longest is None else self._longest - 1
@@ -164,23 +166,26 @@ class Translator:
     def _search(self, parts: list[Part]) -> list[list[_Found]]:
         """Hypotheses of each part. Parts of like length go together, the longest first: memory runs out at once."""
         order = sorted(range(len(parts)), key=lambda place: -len(parts[place].tokens))
-        found: list[list[_Found]] = [[] for _ in parts]
+        batches: list[list[int]] = []
         start = 0
         while start < len(order):
             padded = len(parts[order[start]].tokens) + 1
             count = min(self._config.batch_tokens // padded, LARGEST_ROWS // self.engine.rows)
             batch = order[start : start + max(1, count)]
             start += len(batch)
-            for place, hypotheses in zip(batch, self._answers([parts[place] for place in batch]), strict=True):
+            batches += self._lanes.split(batch, self.engine.rows)
+        requests = [[self._request(parts[place]) for place in batch] for batch in batches]
+        found: list[list[_Found]] = [[] for _ in parts]
+        for batch, answers in zip(batches, self._lanes.search(self.engine.search, requests), strict=True):
+            for place, hypotheses in zip(batch, self._with_words([parts[place] for place in batch], answers), strict=True):
                 found[place] = hypotheses
         return found
 
-    def _answers(self, parts: Sequence[Part]) -> list[list[_Found]]:
-        """Hypotheses of the parts of one batch."""
-        requests = [
-            Request(part.tokens, self._limit(part.tokens), self._shortest(part.tokens), part.wishes) for part in parts
-        ]
-        answers = self.engine.search(requests)
+    def _request(self, part: Part) -> Request:
+        return Request(part.tokens, self._limit(part.tokens), self._shortest(part.tokens), part.wishes)
+
+    def _with_words(self, parts: Sequence[Part], answers: list[list[Hypothesis]]) -> list[list[_Found]]:
+        """The hypotheses of the parts of one batch, aligned. UserError where a part has none."""
         if not all(answers):
             raise UserError("the model gives no finite probabilities: its weights are damaged or its training diverged")
         pairs = [(part.tokens, one.tokens) for part, hypotheses in zip(parts, answers, strict=True) for one in hypotheses]

@@ -4,7 +4,7 @@ Both end in `attend`, torch's fused kernels where they are fast, or while somebo
 `attend_openly`, which has the weights in its hands; the two are equal in values and gradients. A causal mask and another one
 are never passed together: torch's kernels disagree on what that means.
 
-Decoding keeps keys and values of earlier tokens in a `LayerCache`. The forward pass is the same with and without it.
+Decoding keeps keys and values of earlier tokens in a cache. The forward pass is the same with and without it.
 
 Shapes: G heads of keys and values, each shared by H / G heads of queries; J = d_k, K = d_v.
 """
@@ -19,6 +19,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from mtkit.config import schema
+from mtkit.model.cache import LayerCache
 from mtkit.model.positions import rotate
 
 FEW_QUERIES = 16
@@ -26,36 +27,6 @@ FEW_QUERIES = 16
 
 NARROW = (torch.bfloat16, torch.float16)
 """The backward pass of torch's fused kernel for CPUs takes five times as long as the formula written out in these."""
-
-
-@dataclass
-class LayerCache:
-    """What one decoder layer remembers. R = B sentences times the hypotheses of each; T tokens so far."""
-
-    keys: Tensor | None = None  # [R, G, T, J], of the target
-    values: Tensor | None = None  # [R, G, T, K]
-    memory_keys: Tensor | None = None  # [B, G, S, J], of the source: one for all hypotheses of a sentence
-    memory_values: Tensor | None = None  # [B, G, S, K]
-
-    def select(self, rows: Tensor | None, sentences: Tensor | None) -> None:
-        """Keeps hypotheses `rows` [R'] and sentences `sentences` [B'], in that order; None keeps all as they are."""
-        if rows is not None and self.keys is not None and self.values is not None:
-            self.keys, self.values = _moved(self.keys, rows), _moved(self.values, rows)
-        if sentences is not None and self.memory_keys is not None and self.memory_values is not None:
-            self.memory_keys, self.memory_values = _moved(self.memory_keys, sentences), _moved(self.memory_values, sentences)
-
-
-FEW = 4
-"""Moving a row within a tensor takes so many times as long as copying it into a new one."""
-
-
-def _moved(part: Tensor, rows: Tensor) -> Tensor:
-    """The `rows` [R'] of `part` [R, …]. On a CPU, where copying is dear, those that stay in place are not moved."""
-    if part.device.type == "cpu" and len(rows) <= len(part) and not part.requires_grad:
-        moving = (rows != torch.arange(len(rows))).nonzero()[:, 0]
-        if FEW * len(moving) <= len(rows):
-            return part[: len(rows)].index_copy_(0, moving, part.index_select(0, rows[moving]))
-    return part.index_select(0, rows)
 
 
 @dataclass(frozen=True)
@@ -93,15 +64,16 @@ def _is_better_open(query: Tensor) -> bool:
 
 def attend_openly(query: Tensor, key: Tensor, value: Tensor, view: View, dropout: float) -> tuple[Tensor, Tensor]:
     """The same written out, with the weights [B, H, T, S] beside the result. The reference for `attend`."""
-    group = query.shape[1] // key.shape[1]
-    if group > 1:
-        key, value = key.repeat_interleave(group, dim=1), value.repeat_interleave(group, dim=1)
-    scores = (query / math.sqrt(query.shape[-1])) @ key.transpose(-2, -1)
+    sentences, heads, queries, width = query.shape
+    groups = key.shape[1]
+    shared = (query / math.sqrt(width)).reshape(sentences, groups, -1, width)  # heads of a group as more queries
+    scores = (shared @ key.transpose(-2, -1)).view(sentences, heads, queries, -1)
     mask = causal_mask(query.shape[2], key.shape[2], query.device) if view.causal else view.mask
     if mask is not None:
         scores = scores.masked_fill(~mask, float("-inf")) if mask.dtype == torch.bool else scores + mask.to(scores.dtype)
     weights = (scores.float() if scores.dtype in NARROW else scores).softmax(-1)
-    return (F.dropout(weights, dropout) if dropout else weights).to(value.dtype) @ value, weights
+    kept = (F.dropout(weights, dropout) if dropout else weights).to(value.dtype)
+    return (kept.view(sentences, groups, -1, kept.shape[3]) @ value).view(sentences, heads, queries, -1), weights
 
 
 def causal_mask(queries: int, keys: int, device: torch.device) -> Tensor:
@@ -154,15 +126,16 @@ class SelfAttention(_Heads):
         self.query_key_value = _linear(config.d_model, *self.widths)
 
     def forward(self, x: Tensor, view: View, cache: LayerCache | None = None) -> Tensor:
-        """[B, T, D] -> [B, T, D]. With a cache, x are the newest tokens and the earlier ones are in the cache."""
+        """[B, T, D] -> [B, T, D]. With a cache, x are the newest tokens and the earlier ones are in the cache.
+
+        Hypotheses of a sentence lie one after the other as if they were one long target; the view keeps them apart.
+        """
         query, key, value = self.query_key_value(x).split(self.widths, dim=-1)
         query, key, value = self._split(query, self.heads), self._split(key, self.groups), self._split(value, self.groups)
         if view.rotation is not None:
             query, key = rotate(query, view.rotation), rotate(key, view.rotation)
         if cache is not None:
-            if cache.keys is not None and cache.values is not None:
-                key, value = torch.cat([cache.keys, key], dim=2), torch.cat([cache.values, value], dim=2)
-            cache.keys, cache.values = key, value
+            key, value = cache.extend(key, value)
         return self._attend(query, key, value, view)
 
 
@@ -175,10 +148,10 @@ class CrossAttention(_Heads):
         self.key_value = _linear(config.d_model, *self.widths[1:])
 
     def forward(self, x: Tensor, memory: Tensor, mask: Tensor | None, cache: LayerCache | None = None) -> Tensor:
-        """x [R, T, D], memory [B, S, D], mask [B, 1, 1, S] -> [R, T, D].
+        """x [B, T, D], memory [B, S, D], mask [B, 1, 1, S] -> [B, T, D].
 
-        R = B times the hypotheses of each sentence: these lie one after the other and share the sentence's keys and values,
-        as if they were one long target. With a cache the memory is projected only once.
+        The hypotheses of a sentence share its keys and values, as if they were one long target. With a cache the memory is
+        projected only once.
         """
         if cache is not None and cache.memory_keys is not None and cache.memory_values is not None:
             key, value = cache.memory_keys, cache.memory_values
@@ -187,15 +160,7 @@ class CrossAttention(_Heads):
             if cache is not None:
                 key, value = key.contiguous(), value.contiguous()
                 cache.memory_keys, cache.memory_values = key, value
-        rows, length, width = x.shape
-        assert rows % key.shape[0] == 0, "as many hypotheses for each sentence"
-        query = self._split(self.query(x.reshape(key.shape[0], -1, width)), self.heads)
-        attended = self._attend(query, key, value, View(mask)).view(rows, length, width)
-        if self.weights:
-            weights = self.weights[0]  # [B, H, hypotheses * T, S]
-            by_hypothesis = weights.view(*weights.shape[:2], -1, length, weights.shape[3])
-            self.weights[:] = [by_hypothesis.transpose(1, 2).flatten(0, 1)]
-        return attended
+        return self._attend(self._split(self.query(x), self.heads), key, value, View(mask))
 
 
 @contextlib.contextmanager
@@ -203,7 +168,9 @@ def attention_weights(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
     """Inside, every attention of `model` computes openly and leaves the weights of its latest pass in the dict.
 
     Keys are names of modules such as `encoder.0.self_attention` and `decoder.5.cross_attention`; each list then holds one
-    tensor: [B, H, S, S], [R, H, T, T so far] or [R, H, T, S]. Rows sum to 1. Of several around one pass the inmost sees it.
+    tensor: [B, H, S, S] in the encoder, in the decoder [B, H, T, N] or [B, H, T, S], where T are the new tokens of all
+    hypotheses of a sentence, one hypothesis after the other, and N the places of the cache. Rows sum to 1. Of several around
+    one pass the inmost sees it.
     """
     attentions = {name: module for name, module in model.named_modules() if isinstance(module, _Heads)}
     seen: dict[str, list[Tensor]] = {name: [] for name in attentions}

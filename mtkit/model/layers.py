@@ -5,7 +5,8 @@ from collections.abc import Callable
 from torch import Tensor, nn
 
 from mtkit.config import schema
-from mtkit.model.attention import CrossAttention, LayerCache, SelfAttention, View
+from mtkit.model.attention import CrossAttention, SelfAttention, View
+from mtkit.model.cache import LayerCache
 from mtkit.model.dropout import Dropout
 from mtkit.model.feedforward import FEEDFORWARDS
 
@@ -119,7 +120,7 @@ class DecoderLayer(nn.Module):
         self.feed_forward_residual = residual(config)
 
     def forward(self, x: Tensor, view: View, memory: Tensor, mask: Tensor | None, cache: LayerCache | None = None) -> Tensor:
-        """x [R, T, D], memory [B, S, D], mask [B, 1, 1, S] or None -> [R, T, D]; see CrossAttention for R."""
+        """x [B, T, D], memory [B, S, D], mask [B, 1, 1, S] or None -> [B, T, D]."""
         x = self.self_attention_residual(x, lambda y: self.self_attention(y, view, cache))
         x = self.cross_attention_residual(x, lambda y: self.cross_attention(y, memory, mask, cache))
         x = self.feed_forward_residual(x, self.feed_forward)

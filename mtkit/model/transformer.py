@@ -6,7 +6,6 @@ last, where causal attention does not look, and the loss leaves it out.
 """
 
 import math
-from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
@@ -14,24 +13,12 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from mtkit.config import schema
-from mtkit.model.attention import LayerCache, View, causal_mask
+from mtkit.model.attention import View, causal_mask
+from mtkit.model.cache import DecoderCache
 from mtkit.model.dropout import Dropout
 from mtkit.model.feedforward import Experts
 from mtkit.model.layers import DecoderLayer, EncoderLayer, final_norm
 from mtkit.model.positions import POSITIONS, Positions
-
-
-@dataclass
-class DecoderCache:
-    """Keys and values of the tokens decoded so far, by layer, and how many tokens that is."""
-
-    layers: list[LayerCache]
-    length: int = 0
-
-    def select(self, rows: Tensor | None, sentences: Tensor | None) -> None:
-        """Keeps the hypotheses `rows` and the `sentences` named, in that order; None keeps all as they are."""
-        for layer in self.layers:
-            layer.select(rows, sentences)
 
 
 class Transformer(nn.Module):
@@ -82,15 +69,15 @@ class Transformer(nn.Module):
         R is a multiple of B: the hypotheses of a sentence follow one another. With a cache, `target` holds only the tokens
         not seen before, and the cache is extended by them.
         """
-        first = cache.length if cache else 0
-        x = self._embed(target, self.embedding, self.decoder_positions, first)
-        view = _decoder_view(self.decoder_positions, first, target.shape[1], target.device)
+        sentences, (rows, length) = len(memory), target.shape
+        assert rows % sentences == 0, "as many hypotheses for each sentence"
+        seen = cache or self.new_cache()
+        x = self._embed(target, self.embedding, self.decoder_positions, seen.length).view(sentences, -1, memory.shape[2])
+        view = _decoder_view(self.decoder_positions, seen, sentences, rows // sentences, length, target.device)
         for number, layer in enumerate(self.decoder):
             x = self._through(layer, x, view, memory, _attention_mask(mask), cache.layers[number] if cache else None)
-        if cache is not None:
-            cache.length += target.shape[1]
         hidden: Tensor = self.decoder_norm(x)
-        return hidden
+        return hidden.view(rows, length, -1)
 
     def _through(self, layer: nn.Module, *inputs: object) -> Tensor:
         """The output of `layer`, [B, T, D]."""
@@ -101,7 +88,7 @@ class Transformer(nn.Module):
 
     def new_cache(self) -> DecoderCache:
         """An empty cache for `decode`."""
-        return DecoderCache([LayerCache() for _ in self.decoder])
+        return DecoderCache(len(self.decoder))
 
     @property
     def output_matrix(self) -> Tensor:
@@ -152,9 +139,20 @@ def _encoder_view(positions: Positions, length: int, mask: Tensor | None) -> Vie
     return View(mask, False, positions.rotation(0, length))
 
 
-def _decoder_view(positions: Positions, first: int, length: int, device: torch.device) -> View:
-    """The newest `length` tokens see themselves and what came before; `first` tokens did."""
+def _decoder_view(
+    positions: Positions, cache: DecoderCache, sentences: int, width: int, length: int, device: torch.device
+) -> View:
+    """The newest `length` tokens of each of `width` hypotheses see themselves and what these came from."""
+    first = cache.length
+    seen = cache.see(sentences, width, length, device)  # [B, W * T, N]
     bias, rotation = positions.bias(first, length), positions.rotation(first, length)
+    if seen is not None and cache.positions is not None:
+        rotation = None if rotation is None else rotation.repeat(1, width, 1)
+        if bias is None:
+            bias = torch.zeros(1, device=device)
+        else:
+            bias = bias[:, :, cache.positions].permute(2, 0, 1, 3).repeat(1, 1, width, 1)  # [B, H, W * T, N]
+        return View(bias.masked_fill(~seen[:, None], float("-inf")), False, rotation)
     if first == 0 and bias is None:
         return View(None, True, rotation)
     mask = None if length == 1 else causal_mask(length, first + length, device)

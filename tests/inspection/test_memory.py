@@ -95,7 +95,7 @@ def test_activations_are_those_of_one_micro_batch(precision: str) -> None:
     ],
     ids=str,
 )
-def test_the_cache_is_that_of_real_decoding(options: Options, precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_is_about_that_of_real_decoding(options: Options, precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As many sentences as fit into a batch, each with its beam, to the last token allowed; as on a GPU in 16 bits."""
     monkeypatch.setattr(stepping, "_may_pack", lambda *_: False)
     config = small(options, precision)
@@ -109,9 +109,10 @@ def test_the_cache_is_that_of_real_decoding(options: Options, precision: str, mo
         for _ in range(LONGEST - 1):
             log_probabilities = stepper.step(newest[rows], state)
     layers = [layer for cache in state.caches for layer in cache.layers]
-    held = [part for layer in layers for part in vars(layer).values()]
+    held = [part for layer in layers for part in vars(layer).values() if isinstance(part, torch.Tensor)]
     found = decoding_memory(config, parameters(config), PIECES, SOURCE)
-    assert found.cache == size(*held, *state.memories)
+    held_bytes = size(*held, *state.memories)
+    assert held_bytes <= found.cache <= 1.25 * held_bytes, "memory is taken for some tokens at a time"
     assert found.scores == 2 * size(log_probabilities)
 
 

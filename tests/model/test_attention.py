@@ -1,5 +1,6 @@
 """Attention alone: what is seen, how strongly, and how the maps start out. The whole against torch: test_transformer.py."""
 
+import itertools
 import math
 
 import pytest
@@ -94,12 +95,12 @@ def test_attention_weights_are_dropped_in_training_only(kind: type[SelfAttention
 def test_hypotheses_of_a_sentence_share_its_memory() -> None:
     torch.manual_seed(1)
     attention = CrossAttention(schema.Model(d_model=8, heads=2)).double()
-    x, memory = torch.randn(6, 4, 8).double(), torch.randn(2, 3, 8).double()  # three hypotheses of each of two sentences
+    x, memory = torch.randn(2, 3, 4, 8).double(), torch.randn(2, 3, 8).double()  # three hypotheses of each of two sentences
     mask = torch.tensor([[True, True, True], [True, False, False]])[:, None, None, :]
-    together = attention(x, memory, mask)
-    for row in range(6):
-        alone = attention(x[row : row + 1], memory[row // 3 : row // 3 + 1], mask[row // 3 : row // 3 + 1])
-        assert torch.allclose(together[row], alone[0], rtol=0, atol=1e-12)
+    together = attention(x.flatten(1, 2), memory, mask).view_as(x)
+    for row, hypothesis in itertools.product(range(2), range(3)):
+        alone = attention(x[row, hypothesis][None], memory[row : row + 1], mask[row : row + 1])
+        assert torch.allclose(together[row, hypothesis], alone[0], rtol=0, atol=1e-12)
 
 
 def test_heads_in_groups_share_keys_and_values() -> None:
@@ -201,16 +202,17 @@ def test_the_weights_of_every_head_and_layer_can_be_looked_at() -> None:
         assert torch.allclose(model.decode(target, model.encode(source, mask), mask), expected, rtol=0, atol=1e-5)
         assert {name: tuple(weights.shape) for name, (weights,) in seen.items()} == {
             **{f"encoder.{layer}.self_attention": (2, 4, 5, 5) for layer in range(2)},
-            **{f"decoder.{layer}.self_attention": (6, 4, 4, 4) for layer in range(3)},
-            **{f"decoder.{layer}.cross_attention": (6, 4, 4, 5) for layer in range(3)},
+            **{f"decoder.{layer}.self_attention": (2, 4, 12, 12) for layer in range(3)},
+            **{f"decoder.{layer}.cross_attention": (2, 4, 12, 5) for layer in range(3)},
         }
         for name, (weights,) in seen.items():
             assert torch.allclose(weights.sum(-1), torch.ones(weights.shape[:-1]), atol=1e-5), name
             if "cross" in name:
-                assert weights[3:, ..., 3:].count_nonzero() == 0, "padding is not looked at"
+                assert weights[1:, ..., 3:].count_nonzero() == 0, "padding is not looked at"
             if name.startswith("decoder") and "self" in name:
                 assert weights.triu(1).count_nonzero() == 0, "nor is what comes later"
-        cross = seen["decoder.0.cross_attention"][0]
+                assert weights[:, :, 4:, :4].count_nonzero() == 0, "nor the other hypotheses"
+        cross = seen["decoder.0.cross_attention"][0].view(2, 4, 3, 4, 5).transpose(1, 2).flatten(0, 1)
         for row in range(6):  # each hypothesis has its own
             model.decode(target[row : row + 1], memory[row // 3 : row // 3 + 1], mask[row // 3 : row // 3 + 1])
             assert torch.allclose(seen["decoder.0.cross_attention"][0][0], cross[row], atol=1e-5)
