@@ -10,14 +10,16 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 import numpy as np
+import xxhash
 from numpy.typing import NDArray
 
 from mtkit.config import schema
 from mtkit.data.alignment import AlignmentWatch, Run
-from mtkit.data.cleaning import Cleaner, example
+from mtkit.data.cleaning import Cleaner, example, in_capitals
 from mtkit.data.corpus import Corpus, SentencePair
 from mtkit.data.counting import Tally
 from mtkit.data.duplicates import HeldOut, Mask, PairHashes, Seen
+from mtkit.data.normalisation import NORMALISATIONS
 from mtkit.data.readers import Part
 from mtkit.data.stages import Kept
 from mtkit.data.workers import in_order
@@ -74,6 +76,7 @@ class Clean:
     normalization: str
     languages: frozenset[str]
     vocabularies: int  # how many are learned: 1 or 2
+    symbols: tuple[str, ...] = ()  # texts that are one piece, and stay as they are
 
     def __call__(self, chunk: RawChunk) -> CleanedChunk:
         cleaner = Cleaner(self.config, training=self.training, normalization=self.normalization, languages=self.languages)
@@ -88,15 +91,24 @@ class Clean:
                 lines.append(line)
         sources, targets = [pair.source for pair in kept], [pair.target for pair in kept]
         compared = targets if self.training else [cleaner.as_compared(target) for target in targets]
+        hashes = PairHashes.of(sources, compared)  # repeats are told by the text as it was
+        if self.training and self.config.capitals:
+            for place, line in enumerate(lines):
+                if _share(line) < self.config.capitals:
+                    sources[place], targets[place] = self._in_capitals(sources[place]), self._in_capitals(targets[place])
+                    cleaner.tally.changed["capitals"] += 1
         return CleanedChunk(
             sources,
             targets,
             np.array(lines, dtype=np.int64),
-            PairHashes.of(sources, compared),
+            hashes,
             cleaner.tally,
             self._words(sources, targets),
             (_characters(chunk.source), _characters(chunk.target)),
         )
+
+    def _in_capitals(self, text: str) -> str:
+        return NORMALISATIONS[self.normalization].treat(in_capitals(text, self.symbols))
 
     def _words(self, sources: Sequence[str], targets: Sequence[str]) -> tuple[Counter[str], ...]:
         words: tuple[Counter[str], ...] = tuple(Counter() for _ in range(self.vocabularies))
@@ -105,6 +117,11 @@ class Clean:
                 words[0].update(source.split(" "))
                 words[-1].update(target.split(" "))
         return words
+
+
+def _share(line: int) -> float:
+    """A number from 0 to below 1, which is the same for this corpus line in every preparation."""
+    return xxhash.xxh3_64_intdigest(line.to_bytes(8, "little")) / 2**64
 
 
 def _characters(lines: Sequence[str]) -> Lengths:

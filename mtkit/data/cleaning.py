@@ -8,7 +8,7 @@ import functools
 import html
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from mtkit.config import schema
 from mtkit.data import language
@@ -53,6 +53,15 @@ def example(pair: SentencePair, severity: float, order: int = 0) -> Example:
     """The pair as an example, its text cut to a readable length."""
     source, target = (text[:LONGEST_SHOWN].encode("utf-8", "replace").decode() for text in (pair.source, pair.target))
     return Example(severity, order or pair.line, str(pair.part), pair.line, source, target)
+
+
+def in_capitals(text: str, spared: Collection[str] = ()) -> str:
+    """The text in capitals, but for the symbols of `spared` in it."""
+    if not spared:
+        return text.upper()
+    symbols = "|".join(map(re.escape, sorted(spared, key=len, reverse=True)))
+    parts = re.split(f"({symbols})", text)
+    return "".join(part if place % 2 else part.upper() for place, part in enumerate(parts))
 
 
 class Cleaner:

@@ -23,7 +23,18 @@ REASONS = (
 )
 """Why a pair is left out; the first that applies is counted, in the order of the work: too_long and ratio come last."""
 
-CHANGES = ("line_separator", "control", "soft_hyphen", "zero_width", "nbsp", "bom", "word_mark", "entity", "bad_bytes")
+CHANGES = (
+    "line_separator",
+    "control",
+    "soft_hyphen",
+    "zero_width",
+    "nbsp",
+    "bom",
+    "word_mark",
+    "entity",
+    "bad_bytes",
+    "capitals",
+)
 
 SHOWN = 20
 """Examples kept of each kind."""

@@ -59,7 +59,7 @@ def prepare(
         _check_output(output, overwrite)
     reused = reused_vocabularies(config.vocabulary, config.data.tags) if config.vocabulary.reuse else None
     config = as_reused(config, reused) if reused else config
-    symbols = named_symbols(config.vocabulary, config.data.tags)
+    symbols = (*named_symbols(config.vocabulary, config.data.tags), *(reused.source.symbols if reused else ()))
     if config.cleaning.drop_foreign:
         language.check_known(config.data.source_language, config.data.target_language)
     corpora = open_corpora(config.data, test_set)
@@ -67,7 +67,7 @@ def prepare(
     origin = _origin(config, corpora, reused, symbols)
     need = _check_room(output, corpora, kept_folder(output, origin))
     with whole_folder(output, replace=overwrite, cure=" or give another --output", need=need, kept=origin) as folder:
-        work = _Work(config, corpora, reused, workers)
+        work = _Work(config, corpora, reused, symbols, workers)
         try:
             try:
                 report = work.done(folder)
@@ -99,7 +99,7 @@ def _origin(config: Config, corpora: dict[str, Corpus], reused: Vocabularies | N
     origin = [
         config.model_dump(mode="json", include={"data", "cleaning", "vocabulary"}),
         [[split, part.identity] for split, corpus in corpora.items() for part in corpus.parts],
-        reused.fingerprint if reused else list(symbols),
+        reused.fingerprint if reused else symbols,
         [FORMAT_VERSION, unicodedata.unidata_version, *map(importlib.metadata.version, libraries)],
         hashlib.sha256(rules).hexdigest(),
     ]
@@ -116,10 +116,18 @@ class Learned:
 class _Work:
     """All that is done for a prepared data folder, in stages."""
 
-    def __init__(self, config: Config, corpora: dict[str, Corpus], reused: Vocabularies | None, workers: int) -> None:
+    def __init__(
+        self,
+        config: Config,
+        corpora: dict[str, Corpus],
+        reused: Vocabularies | None,
+        symbols: tuple[str, ...],
+        workers: int,
+    ) -> None:
         self._config = config
         self._corpora = corpora
         self._reused = reused
+        self._symbols = symbols
         self._workers = workers
 
     def done(self, folder: Path) -> Report:
@@ -132,7 +140,7 @@ class _Work:
         learning = Stage(work, "learning the vocabulary", Learned(), [folder / name for name in names])
         _tell_of_earlier_work(splits, learning)
         for split in reversed(splits):  # what is held out from training must be known first
-            split.clean(config.vocabulary.normalization, self._workers)
+            split.clean(config.vocabulary.normalization, self._symbols, self._workers)
         vocabularies = self._vocabularies(learning, folder, splits[0].words)
         splits[0].words.clear()
         for split in splits:

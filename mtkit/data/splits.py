@@ -92,8 +92,11 @@ class Split:
         """Those of all that was encoded."""
         return self._encoding.state.statistics
 
-    def clean(self, normalization: str, workers: int) -> None:
-        """The first pass: text as `normalization` has it, and all that can be known before there is a vocabulary."""
+    def clean(self, normalization: str, symbols: tuple[str, ...], workers: int) -> None:
+        """The first pass: text as `normalization` has it, and all that can be known before there is a vocabulary.
+
+        `symbols` are what never changes in text.
+        """
         stage, findings = self._cleaning, self._cleaning.state
         if not stage.done:
             clean = Clean(
@@ -102,6 +105,7 @@ class Split:
                 normalization=normalization,
                 languages=language.main_codes(*_codes(self._config)),
                 vocabularies=len(findings.words),
+                symbols=symbols,
             )
             chunks = self._first.chunks(clean, findings, CHUNK, workers)
             with stage.writing() as files:

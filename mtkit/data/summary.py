@@ -40,6 +40,7 @@ CHANGES_TOLD = {
     "word_mark": "U+2581, now spaces",
     "entity": "sentences with HTML entities, now characters",
     "bad_bytes": "bytes that are not UTF-8, now U+FFFD",
+    "capitals": "training pairs put in capitals",
 }
 
 
@@ -51,7 +52,7 @@ def summary(report: Report) -> list[str]:
         changed = ", ".join(f"{kind} {count}" for kind, count in counts.changed.items() if count)
         lines.append(f"{name}: {counts}; unknown tokens {split.unknown_rate:.2%}")
         if changed:
-            lines.append(f"{name}: changed characters: {changed}")
+            lines.append(f"{name}: changed: {changed}")
         if replaced := counts.changed["line_separator"]:
             lines.append(f"{name}: inner line separators replaced: {replaced}")
         if met := split.given_away.get("pairs"):

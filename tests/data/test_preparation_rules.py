@@ -113,6 +113,28 @@ def test_what_is_kept_does_not_depend_on_the_chunks(
     assert kept(tmp_path / "out") == text
 
 
+def test_a_share_of_the_training_is_put_in_capitals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """T15: chosen by its line, so never by chunks or workers; symbols stay; repeats are found as the text was."""
+    train = [(f"straße {word} __p1__ {number}", f"{number} {word}") for number in range(500) for word in WORDS[:2]]
+    options = {"vocabulary": {"symbols": ["__p1__"]}, "cleaning": {"capitals": 0.25, "drop_duplicates": True}}
+    chosen = config(tmp_path, [*train, *train], [("held out", "out")], **options)
+    report = prepare(chosen, tmp_path / "out")
+    text = kept(tmp_path / "out")
+    capitals = [pair.startswith("STRASSE ") for pair in text]
+    assert report.splits["train"].counts.dropped["duplicate"] == 1000
+    assert 200 < sum(capitals) < 300
+    assert "capitals " in next(line for line in summary(report) if "changed: " in line)
+    for pair, (source, target), capital in zip(text, train, capitals, strict=True):
+        loud = f"{source.upper().replace('__P1__', '__p1__')}|{target.upper()}"
+        assert pair == (loud if capital else f"{source}|{target}")
+    assert read_lines(tmp_path / "out" / "validation.en") == ["held out"]
+    monkeypatch.setattr(splits, "CHUNK", 7)
+    prepare(chosen, tmp_path / "chunks", workers=2)
+    assert kept(tmp_path / "chunks") == text
+    every = prepare(config(tmp_path, train, [("t", "T")], cleaning={"capitals": 1.0}), tmp_path / "every")
+    assert every.splits["train"].counts.changed["capitals"] == 1000
+
+
 def test_words_of_pairs_left_out_are_not_learned(tmp_path: Path) -> None:
     train = [("seen twice", "A"), ("seen twice", "A"), ("sekret word", "hidden"), ("other", "B")]
     prepare(config(tmp_path, train, [("sekret word", "hidden")], cleaning={"drop_held_out": "pairs"}), tmp_path / "out")

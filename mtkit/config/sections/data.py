@@ -152,6 +152,13 @@ class Cleaning(Section):
         description="drop pairs of which a side is, at least so surely, in neither of the two languages (py3langid, extra "
         "`clean`); 0 = do not look, 0.95 is usual",
     )
+    capitals: float = Field(
+        0.0,
+        ge=0.0,
+        le=1.0,
+        description="share of the training pairs that are put in capitals on both sides, drawn by their line, so that the "
+        "model can translate such text; 0 = none, 0.02 is usual",
+    )
     misaligned_run: int = Field(
         10, ge=0, description="tell of runs of at least so many lines that seem not to translate each other; 0 = do not look"
     )
