@@ -89,7 +89,8 @@ def measured(options: argparse.Namespace, beam: int) -> dict[str, object]:
     if options.model:
         loaded = load_model(options.model, device)
         model, vocabularies, lines = loaded.model, loaded.vocabularies, read_lines(options.input)[: options.lines]
-        limits = {}
+        longest = max(map(len, vocabularies.source.encode(lines)))
+        limits = {"max_length_factor": 0.0, "max_length_constant": longest + 10}  # one for all: CTranslate2 knows no other
     else:
         model, vocabularies = random_model(np.random.default_rng(1))
         lines = random_text(random, options.lines)

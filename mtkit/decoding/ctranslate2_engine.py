@@ -21,6 +21,7 @@ from mtkit.config import schema
 from mtkit.data.vocabularies import Vocabularies
 from mtkit.data.vocabulary import BOS, EOS, PAD
 from mtkit.decoding.ctranslate2_model import obstacles, runtime, specification
+from mtkit.decoding.lanes import lane_count
 from mtkit.decoding.length_penalties import LENGTH_PENALTIES
 from mtkit.decoding.phrases import NO_WISHES
 from mtkit.decoding.requests import Request
@@ -44,7 +45,7 @@ class CTranslate2Engine:
     ) -> None:
         """UserError with all reasons if the runtime cannot do what is asked."""
         self.rows = config.beam_size
-        self.side_by_side = False  # it has threads of its own
+        self.side_by_side = device.type == "cpu" and config.buffer > 1  # a line alone had better have all threads
         self._models, self._device = models, device
         self._config = config
         self._vocabularies = vocabularies
@@ -63,6 +64,7 @@ class CTranslate2Engine:
         )
         spec = specification(models[0], vocabularies, longest)
         spec.optimize(quantization=config.precision)
+        threads, lanes = torch.get_num_threads(), lane_count() if self.side_by_side else 1
         with tempfile.TemporaryDirectory(prefix="mtkit-ctranslate2-") as folder:
             spec.save(folder)
             self._translator = runtime().Translator(
@@ -70,9 +72,10 @@ class CTranslate2Engine:
                 device=device.type,
                 device_index=device.index or 0,
                 compute_type=config.precision,
-                inter_threads=1,
-                intra_threads=torch.get_num_threads(),
+                inter_threads=lanes,
+                intra_threads=threads // lanes,
             )
+        torch.set_num_threads(threads)  # the runtime gives torch no more than its own
 
     def search(self, requests: Sequence[Request]) -> list[list[Hypothesis]]:
         """As `Engine.search`. Where hypotheses reach the limit, ended ones that score less than those may be missing.

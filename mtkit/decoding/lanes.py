@@ -21,14 +21,18 @@ WORTHWHILE = 64
 """Rows of a lane's batch, at least: with fewer, all that a lane does is to read the weights."""
 
 
-class Lanes:
+def lane_count() -> int:
     """As many as torch has threads, but no more than `MOST`."""
+    return min(torch.get_num_threads(), MOST)
+
+
+class Lanes:
+    """Threads that search, each with its share of torch's."""
 
     def __init__(self, *, alone: bool = False) -> None:
         """alone: whether there is one lane only, in the thread that asks."""
-        threads = torch.get_num_threads()
-        self.count = 1 if alone else min(threads, MOST)
-        self._threads = threads // self.count  # of a lane
+        self.count = 1 if alone else lane_count()
+        self._threads = torch.get_num_threads() // self.count  # of a lane
 
     def split(self, batch: Sequence[Item], rows: int) -> list[list[Item]]:
         """The batch dealt out among the lanes, where that is worth while; `rows`: of each of its items."""
