@@ -75,7 +75,8 @@ class Forbidden:
                 unclear, endings = self._phrase_endings(sentence)
                 target.masked_fill_(unclear.to(target.device), -torch.inf)
                 tokens = tokens | endings
-            target[self._completing(sentence, key, sorted(tokens), late=late)] = -torch.inf
+            if tokens:
+                target[self._completing(sentence, key, sorted(tokens), late=late)] = -torch.inf
 
     def _banned(self, sentence: int, text: str) -> Tensor | None:
         """[V]: what may not follow `text`; None: anything may."""
