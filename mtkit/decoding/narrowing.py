@@ -16,6 +16,9 @@ from torch import Tensor
 
 from mtkit.decoding.output import Output
 
+WORTHWHILE = 0.5
+"""Share of all tokens up to which products with these only are worth the packing of their weights anew for each batch."""
+
 
 @dataclass
 class Narrowed:
@@ -23,8 +26,8 @@ class Narrowed:
 
     tokens: Tensor  # [U], in order
     bars: Tensor  # [B, U], 0 where the sentence may use the token, else -inf
-    matrices: list[Tensor]  # [U, D] of each model
-    outputs: list[Output]  # of each model, on a CPU; else none
+    matrices: Sequence[Tensor]  # [U, D] of each model
+    outputs: Sequence[Output]  # of each model, on a CPU; else none
 
     def select(self, sentences: Tensor) -> None:
         """Keeps the sentences [B'], in that order."""
@@ -37,23 +40,33 @@ class Narrowed:
 
     def log_probabilities(self, number: int, hidden: Tensor, pieces: int) -> Tensor:
         """[R, D] of a model -> [R, V] of `pieces`, -inf for what may not be used."""
-        logits = F.linear(hidden, self.matrices[number])
+        logits = F.linear(hidden, self.matrices[number].to(hidden.dtype))
         by_sentence = logits.view(len(self.bars), -1, len(self.tokens)) + self.bars[:, None]
         found = by_sentence.log_softmax(-1).view_as(logits)
         return logits.new_full((len(logits), pieces), -torch.inf).index_copy_(1, self.tokens, found)
 
 
 def narrowed(
-    allowed: Sequence[NDArray[np.int64]], matrices: Sequence[Tensor], precision: str | None, never: Sequence[int]
+    allowed: Sequence[NDArray[np.int64]],
+    matrices: Sequence[Tensor],
+    outputs: Sequence[Output],
+    precision: str,
+    never: Sequence[int],
 ) -> Narrowed:
-    """What the sentences may use: tokens in order, `never` among them. matrices [V, D]; precision: None = not packed."""
+    """What the sentences may use: tokens in order, `never` among them.
+
+    matrices [V, D] and outputs: those of the models, all tokens; there are no outputs where the models are not packed.
+    """
+    pieces = len(matrices[0])
     tokens = np.unique(np.concatenate(allowed))
     assert tokens[list(never)].tolist() == list(never), "control tokens are the first, and each sentence has them"
+    if len(tokens) > WORTHWHILE * pieces:
+        tokens = np.arange(pieces)
     bars = torch.full((len(allowed), len(tokens)), -torch.inf)
     for row, own in enumerate(allowed):
         bars[row, torch.from_numpy(np.searchsorted(tokens, own))] = 0.0
-    device = matrices[0].device
-    places = torch.from_numpy(tokens).to(device)
-    parts = [matrix.detach().index_select(0, places) for matrix in matrices]
-    outputs = [] if precision is None else [Output(part, precision, never) for part in parts]
-    return Narrowed(places, bars.to(device), [part.float() for part in parts], outputs)
+    places = torch.from_numpy(tokens).to(matrices[0].device)
+    if len(tokens) < pieces:
+        matrices = [matrix.detach().index_select(0, places) for matrix in matrices]
+        outputs = [Output(matrix, precision, never) for matrix in matrices] if outputs else []
+    return Narrowed(places, bars.to(places.device), matrices, outputs)

@@ -73,7 +73,7 @@ class Stepper:
         """Whether the models are twins of those given, never in training; threads may then run them at the same time."""
         self.precision = "float32" if self.packed else precision
         self._arithmetic = precision
-        self._matrices = [model.output_matrix for model in models]
+        self._matrices = [model.output_matrix.detach() for model in models]
         self.models = [with_maps(model, precision).eval() for model in models] if self.packed else list(models)
         self._outputs = [Output(model.output_matrix, precision, NEVER) for model in models] if self.packed else []
         self._mean = ENSEMBLES[ensemble]
@@ -111,7 +111,7 @@ class Stepper:
         memories = [model.encode(source, mask) for model in self.models]
         state = DecodingState(memories, mask, [model.new_cache() for model in self.models])
         if allowed is not None:
-            state.narrowed = narrowed(allowed, self._matrices, self._arithmetic if self.packed else None, NEVER)
+            state.narrowed = narrowed(allowed, self._matrices, self._outputs, self._arithmetic, NEVER)
         return state
 
     def step(self, tokens: Tensor, state: DecodingState) -> Tensor:
