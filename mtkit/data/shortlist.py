@@ -47,7 +47,9 @@ class Shortlist:
                 metadata = stored.metadata() or {}
                 found = cls(stored.get_tensor("translations"), stored.get_tensor("frequent"))
         except FileNotFoundError:
-            raise UserError(f"{file}: no such file: {CURE} and copy that file from there") from None
+            raise UserError(
+                f"{file}: no such file: {CURE} and copy that file from there, or set decoding.shortlist=0"
+            ) from None
         except (SafetensorError, OSError) as error:
             raise UserError(f"{file}: damaged ({error}): {CURE}, or delete it and do without") from None
         if metadata.get("sha256") != found._sha256(fingerprint):
