@@ -97,7 +97,7 @@ class Report(_Record):
 
 
 MADE = re.compile(
-    r"report\.(json|html)|vocabulary(\.source|\.target)?\.model|test_sets|"
+    r"report\.(json|html)|vocabulary(\.source|\.target)?\.model|shortlist\.safetensors|test_sets|"
     r"(train|validation|test)\.([\w-]+|(index|source|target)\.bin|pairs\.json)"
 )
 """Names of all that `prepare` puts into a folder."""

@@ -20,10 +20,13 @@ from typing import Any
 
 from mtkit.config.schema import Config
 from mtkit.data import language
+from mtkit.data.binarized import Pairs
 from mtkit.data.corpus import Corpus, TestSetLoader, check_apart, open_corpora
 from mtkit.data.duplicates import HeldOut
 from mtkit.data.folder import FORMAT_VERSION, REPORT, Report, check_replaceable
+from mtkit.data.lexicon import learn_lexicon
 from mtkit.data.page import PAGE, write_page
+from mtkit.data.shortlist import SHORTLIST, Shortlist
 from mtkit.data.splits import Split
 from mtkit.data.stages import COMMIT, DamagedError, Stage
 from mtkit.data.statistics import coverage
@@ -138,6 +141,7 @@ class _Work:
         splits = [Split(config, corpus, folder, work, held_out) for corpus in self._corpora.values()]
         names = (SHARED,) if config.vocabulary.shared else (SOURCE, TARGET)
         learning = Stage(work, "learning the vocabulary", Learned(), [folder / name for name in names])
+        shortlist = Stage(work, "learning the shortlist", Learned(), [folder / SHORTLIST])
         _tell_of_earlier_work(splits, learning)
         for split in reversed(splits):  # what is held out from training must be known first
             split.clean(config.vocabulary.normalization, self._symbols, self._workers)
@@ -145,6 +149,8 @@ class _Work:
         splits[0].words.clear()
         for split in splits:
             split.encode(vocabularies, self._workers)
+        if config.vocabulary.shortlist and not shortlist.done:
+            _learn_shortlist(shortlist, folder, vocabularies)
         report = Report(
             format_version=FORMAT_VERSION,
             source_language=config.data.source_language,
@@ -175,6 +181,15 @@ class _Work:
             for file, content in zip(files, vocabularies.files.values(), strict=True):
                 file.write(content)
         return vocabularies
+
+
+def _learn_shortlist(stage: Stage[Learned], folder: Path, vocabularies: Vocabularies) -> None:
+    """From the numbered pairs of the training text, into its file."""
+    pairs = Pairs.open(folder, "train")
+    print("learning the shortlist: what the pieces of the source translate to", file=sys.stderr)
+    with stage.writing() as (file,):
+        lexicon = learn_lexicon(pairs, len(vocabularies.source), len(vocabularies.target))
+        file.write(Shortlist.of(lexicon, len(vocabularies.target)).content(vocabularies.fingerprint))
 
 
 def _tell_of_earlier_work(splits: Sequence[Split], learning: Stage[Learned]) -> None:

@@ -3,15 +3,17 @@
 Comes in: word counts of the training text, or a folder that holds the vocabularies. Goes out: both at once, with one
 fingerprint, and their files: `vocabulary.model` where it is shared, else `vocabulary.source.model` and
 `vocabulary.target.model`, which are named by what they are for, as the numbered pairs are, so that a folder can be read
-without knowing its languages. Knows nothing of languages or of what is numbered.
+without knowing its languages. Beside them may lie a shortlist, which belongs to them. Knows nothing of languages or of what
+is numbered.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from mtkit.config import schema
 from mtkit.data.normalisation import NORMALISATIONS
+from mtkit.data.shortlist import SHORTLIST, Shortlist
 from mtkit.data.vocabulary import Vocabulary, learn_vocabulary
 from mtkit.support.errors import UserError
 from mtkit.support.files import whole_file
@@ -26,6 +28,7 @@ class Vocabularies:
 
     source: Vocabulary
     target: Vocabulary
+    folder: Path | None = field(default=None, compare=False)  # that they were read from
 
     @property
     def shared(self) -> bool:
@@ -42,8 +45,12 @@ class Vocabularies:
         """Those that lie in `folder`. UserError naming the file that is missing or damaged."""
         if shared:
             vocabulary = Vocabulary.load(folder / SHARED)
-            return cls(vocabulary, vocabulary)
-        return cls(Vocabulary.load(folder / SOURCE), Vocabulary.load(folder / TARGET))
+            return cls(vocabulary, vocabulary, folder)
+        return cls(Vocabulary.load(folder / SOURCE), Vocabulary.load(folder / TARGET), folder)
+
+    def shortlist(self) -> Shortlist:
+        """The one that was learned with them. UserError if there is none, or it is damaged."""
+        return Shortlist.load((self.folder or Path()) / SHORTLIST, self.fingerprint)
 
     @property
     def files(self) -> dict[str, bytes]:
@@ -53,8 +60,11 @@ class Vocabularies:
         return {SOURCE: self.source.model_bytes, TARGET: self.target.model_bytes}
 
     def save(self, folder: Path) -> None:
-        """Writes them into `folder`, each file whole or not at all."""
-        for name, content in self.files.items():
+        """Writes them into `folder`, each file whole or not at all; and the shortlist, if they have one."""
+        files = self.files
+        if self.folder is not None and (self.folder / SHORTLIST).exists():
+            files[SHORTLIST] = self.shortlist().content(self.fingerprint)
+        for name, content in files.items():
             with whole_file(folder / name) as stream:
                 stream.write(content)
 

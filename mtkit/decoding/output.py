@@ -26,6 +26,9 @@ RUN = 64
 MORE = 8
 """Tokens looked at besides the best, where these are chosen by rounded products."""
 
+NOTHING = 30.0
+"""What is so much less likely than another token adds nothing that float32 can hold."""
+
 
 class Output:
     """The output matrix in one arithmetic. `banned`: tokens that are never among the best, though they have a share."""
@@ -43,10 +46,21 @@ class Output:
             return F.linear(hidden, self._matrix).log_softmax(-1)
         return torch.cat([block(hidden) for block in self._blocks], dim=-1).log_softmax(-1)
 
-    def best(self, hidden: Tensor, count: int) -> tuple[Tensor, Tensor]:
-        """hidden [R, D] -> log-probabilities and numbers of the `count` most probable tokens, [R, N] each, best first."""
+    def best(self, hidden: Tensor, count: int, bars: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """hidden [R, D] -> log-probabilities and numbers of the `count` most probable tokens, [R, N] each, best first.
+
+        bars [B, V], where R / B rows follow one another: -inf at the tokens that rows may not have, which then have no share
+        either, else 0, as for the first of all. Of those barred there may be some at the end, with -inf.
+        """
         logits = [block(hidden) for block in self._blocks]
-        totals = torch.cat([_logsumexp(part) for part in logits], dim=1).logsumexp(1, keepdim=True)  # [R, 1]
+        if bars is None:
+            sums = [_logsumexp(part) for part in logits]
+        else:
+            sums = []
+            for part, of_part in zip(logits, torch.split(bars, BLOCK, dim=1), strict=True):
+                part.view(len(bars), -1, part.shape[1]).add_(of_part[:, None])
+                sums.append(_logsumexp_of_barred(part, logits[0][:, 0] - NOTHING))
+        totals = torch.cat(sums, dim=1).logsumexp(1, keepdim=True)  # [R, 1]
         for token in self._banned:
             logits[token // BLOCK][:, token % BLOCK] = -torch.inf
         possible = len(self._matrix) - len(self._banned)
@@ -55,7 +69,7 @@ class Output:
             values, tokens = _best(logits, count)
             return values - totals, tokens
         rounded, tokens = _best(logits, min(count + MORE, possible))
-        exact = torch.bmm(self._matrix[tokens], hidden[:, :, None])[:, :, 0]
+        exact = torch.bmm(self._matrix[tokens], hidden[:, :, None])[:, :, 0].masked_fill_(rounded.isneginf(), -torch.inf)
         values, order = exact.topk(count, dim=1)
         return values - _corrected(totals, rounded, exact), tokens.gather(1, order)
 
@@ -69,8 +83,17 @@ def _linear(matrix: Tensor) -> nn.Linear:
 
 
 def _logsumexp(logits: Tensor) -> Tensor:
-    """[R, V'] -> [R, 1]. By way of the log-softmax, whose kernel reads its input once and is four times as fast."""
+    """[R, V'], the first ones finite, -> [R, 1]. By way of the log-softmax, which reads once and is four times as fast."""
     return logits[:, :1] - logits.log_softmax(-1)[:, :1]
+
+
+def _logsumexp_of_barred(logits: Tensor, stand_in: Tensor) -> Tensor:
+    """The same where the first ones [R] may be -inf: then `stand_in` takes their places for a moment."""
+    first = logits[:, 0].clone()
+    logits[:, 0] = torch.where(first.isneginf(), stand_in, first)
+    sums = _logsumexp(logits)
+    logits[:, 0] = first
+    return sums
 
 
 def _corrected(totals: Tensor, rounded: Tensor, exact: Tensor) -> Tensor:

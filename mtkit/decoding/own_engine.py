@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from mtkit.config import schema
+from mtkit.data.shortlist import Candidates
 from mtkit.data.vocabularies import Vocabularies
 from mtkit.decoding.candidates import Beams, Chooser
 from mtkit.decoding.constraints import Forbidden, Required
@@ -32,9 +33,14 @@ class OwnEngine:
     def __init__(
         self, models: Sequence[Transformer], vocabularies: Vocabularies, config: schema.Decoding, device: torch.device
     ) -> None:
+        """UserError if a shortlist is asked for and the vocabularies have none."""
         self.stepper = Stepper(models, device, config.precision, config.ensemble)
         self._vocabulary, self._config, self._device = vocabularies.target, config, device
         self._longest = min((model.longest for model in models if model.longest is not None), default=None)
+        self._candidates: Candidates | None = None
+        if config.shortlist:
+            known = vocabularies.shortlist()
+            self._candidates = Candidates(known, vocabularies.source, vocabularies.target, config.shortlist)
         self._breaks: Breaks | None = None  # made when needed
         self.rows = _count(config) if config.search == "sampling" else config.beam_size
         """Hypotheses of a sentence that are continued at a time."""
@@ -61,7 +67,7 @@ class OwnEngine:
             rules = [required.watch, *rules, required.insist, *again]
         options = self._config.model_copy(update={"n_best": _count(self._config)})
         with self.stepper.running(watched=self._config.coverage_penalty > 0.0):
-            state = self.stepper.begin([request.source for request in requests])
+            state = self.stepper.begin([request.source for request in requests], self._allowed(requests))
             chooser = self._chooser(requests, required)
             simple = type(chooser) is Beams and chooser.groups == 1 and not rules and not self._config.coverage_penalty
             best = self.stepper.best if simple and self.stepper.finds_best else None
@@ -71,6 +77,13 @@ class OwnEngine:
     def alignments(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[NDArray[np.float32]]:
         """As `Stepper.alignments`."""
         return self.stepper.alignments(sources, targets)
+
+    def _allowed(self, requests: Sequence[Request]) -> list[NDArray[np.int64]] | None:
+        """The tokens that each translation may have; None = all."""
+        if self._candidates is None:
+            return None
+        every = np.arange(len(self._vocabulary))
+        return [every if request.everything else self._candidates.of(request.source) for request in requests]
 
     def _room(self, longest: int, need: int) -> int:
         """The limit that leaves room for `need` tokens. UserError if the model has not so many positions."""

@@ -13,3 +13,4 @@ class Request:
     longest: int  # tokens a hypothesis may have, end token included
     shortest: int = 0
     wishes: Wishes = NO_WISHES
+    everything: bool = False  # whether all tokens are searched, whatever the shortlist says

@@ -22,6 +22,7 @@ from torch import Tensor
 from mtkit.data.batching import Batch, collate, pad, padding_mask
 from mtkit.data.vocabulary import BOS, EOS, PAD, UNK
 from mtkit.decoding.linear_maps import lacking, with_maps
+from mtkit.decoding.narrowing import Narrowed, narrowed
 from mtkit.decoding.output import Output
 from mtkit.model.attention import attention_weights
 from mtkit.model.cache import DecoderCache, moved
@@ -40,6 +41,7 @@ class DecodingState:
     memories: list[Tensor]  # [B, S, D] each
     mask: Tensor | None  # [B, S], True at real tokens; None where all are
     caches: list[DecoderCache]
+    narrowed: Narrowed | None = None  # what tokens may follow; None = all
     attention: NDArray[np.float32] | None = None
     """[R, S] of the latest step, 1 at padding and end tokens; only inside `Stepper.running(watched=True)`."""
 
@@ -50,6 +52,8 @@ class DecodingState:
         if sentences is not None:
             self.memories = [moved(memory, sentences) for memory in self.memories]
             self.mask = None if self.mask is None else self.mask.index_select(0, sentences)
+            if self.narrowed is not None:
+                self.narrowed.select(sentences)
 
 
 class Stepper:
@@ -68,6 +72,8 @@ class Stepper:
         self.packed = _may_pack(models, device, precision)
         """Whether the models are twins of those given, never in training; threads may then run them at the same time."""
         self.precision = "float32" if self.packed else precision
+        self._arithmetic = precision
+        self._matrices = [model.output_matrix.detach() for model in models]
         self.models = [with_maps(model, precision).eval() for model in models] if self.packed else list(models)
         self._outputs = [Output(model.output_matrix, precision, NEVER) for model in models] if self.packed else []
         self._mean = ENSEMBLES[ensemble]
@@ -92,19 +98,29 @@ class Stepper:
             for model, mode in zip(self.models, modes, strict=True):
                 model.train(mode)
 
-    def begin(self, sources: Sequence[Sequence[int]]) -> DecodingState:
-        """Encodes B sources, token ids without control tokens, none empty. Only inside `running`, as `step`."""
+    def begin(self, sources: Sequence[Sequence[int]], allowed: Sequence[NDArray[np.int64]] | None = None) -> DecodingState:
+        """Encodes B sources, token ids without control tokens, none empty. Only inside `running`, as `step`.
+
+        allowed: for each the tokens of its translation, in order, control tokens included; None = all. Others then have no
+        share of the probability.
+        """
         assert all(len(source) for source in sources), "an empty source has no translation"
         source = pad([np.asarray(source, dtype=np.int64) for source in sources], last=EOS)
         mask = padding_mask(source)
         source, mask = source.to(self.device), None if mask is None else mask.to(self.device)
         memories = [model.encode(source, mask) for model in self.models]
-        return DecodingState(memories, mask, [model.new_cache() for model in self.models])
+        state = DecodingState(memories, mask, [model.new_cache() for model in self.models])
+        if allowed is not None:
+            state.narrowed = narrowed(allowed, self._matrices, self._outputs, self._arithmetic, NEVER)
+        return state
 
     def step(self, tokens: Tensor, state: DecodingState) -> Tensor:
         """Newest tokens [R, 1] -> log-probabilities [R, V] of what comes next; the state then knows these tokens."""
         log_probabilities = self._mean(
-            [self._log_probabilities(number, hidden) for number, hidden in enumerate(self._decoded(tokens, state))]
+            [
+                self._log_probabilities(number, hidden, state.narrowed)
+                for number, hidden in enumerate(self._decoded(tokens, state))
+            ]
         )
         if self._watched:
             attention = self._attention().flatten(0, 1)  # [R, S]
@@ -151,7 +167,7 @@ class Stepper:
         Log-probabilities [R, N] and tokens [R, N]. The same to rounding, in half the time.
         """
         (hidden,) = self._decoded(tokens, state)
-        return self._outputs[0].best(hidden, count)
+        return (state.narrowed or self._outputs[0]).best(hidden, count)
 
     def _decoded(self, tokens: Tensor, state: DecodingState) -> list[Tensor]:
         """The hidden state [R, D] of each model at the newest tokens [R, 1]."""
@@ -174,8 +190,11 @@ class Stepper:
         scores: list[float] = chosen.masked_fill(batch.target_output == PAD, 0.0).sum(dim=1).tolist()
         return scores
 
-    def _log_probabilities(self, number: int, hidden: Tensor) -> Tensor:
+    def _log_probabilities(self, number: int, hidden: Tensor, among: Narrowed | None = None) -> Tensor:
         """[…, D] of the model -> […, V], in float32 from the output map on: bfloat16 has too few digits for near pieces."""
+        if among is not None:
+            with torch.autocast(hidden.device.type, enabled=False):
+                return among.log_probabilities(number, hidden.float(), len(self._matrices[number]))
         if self._outputs:
             return self._outputs[number].log_probabilities(hidden)
         with torch.autocast(hidden.device.type, enabled=False):

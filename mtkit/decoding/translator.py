@@ -146,7 +146,7 @@ class Translator:
             for part in cut.parts
             for demands in ((), *((demand,) for demand in cut.required))
         ]
-        scores = iter([hypotheses[0].hypothesis.score for hypotheses in self._search(trials)])
+        scores = iter([hypotheses[0].hypothesis.score for hypotheses in self._search(trials, everything=True)])
         return [self._housed(cut, scores) if cut.required else cut for cut in cuts]
 
     def _housed(self, cut: Cut, scores: Iterator[float]) -> Cut:
@@ -163,8 +163,11 @@ class Translator:
         )
         return replace(cut, parts=tuple(parts))
 
-    def _search(self, parts: list[Part]) -> list[list[_Found]]:
-        """Hypotheses of each part. Parts of like length go together, the longest first: memory runs out at once."""
+    def _search(self, parts: list[Part], *, everything: bool = False) -> list[list[_Found]]:
+        """Hypotheses of each part. Parts of like length go together, the longest first: memory runs out at once.
+
+        everything: whether all tokens are searched, so that scores compare.
+        """
         order = sorted(range(len(parts)), key=lambda place: -len(parts[place].tokens))
         batches: list[list[int]] = []
         start = 0
@@ -174,15 +177,17 @@ class Translator:
             batch = order[start : start + max(1, count)]
             start += len(batch)
             batches += self._lanes.split(batch, self.engine.rows)
-        requests = [[self._request(parts[place]) for place in batch] for batch in batches]
+        requests = [[self._request(parts[place], everything) for place in batch] for batch in batches]
         found: list[list[_Found]] = [[] for _ in parts]
         for batch, answers in zip(batches, self._lanes.search(self.engine.search, requests), strict=True):
             for place, hypotheses in zip(batch, self._with_words([parts[place] for place in batch], answers), strict=True):
                 found[place] = hypotheses
         return found
 
-    def _request(self, part: Part) -> Request:
-        return Request(part.tokens, self._limit(part.tokens), self._shortest(part.tokens), part.wishes)
+    def _request(self, part: Part, everything: bool) -> Request:
+        # What must be said may be a translation that nobody has seen.
+        everything = everything or bool(part.wishes.prefix or part.wishes.required)
+        return Request(part.tokens, self._limit(part.tokens), self._shortest(part.tokens), part.wishes, everything)
 
     def _with_words(self, parts: Sequence[Part], answers: list[list[Hypothesis]]) -> list[list[_Found]]:
         """The hypotheses of the parts of one batch, aligned. UserError where a part has none."""

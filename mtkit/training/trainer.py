@@ -58,6 +58,8 @@ class Trainer:
             torch.set_num_threads(self._training.threads)
         check_sharing(config, data)
         self._vocabularies = data.vocabularies()
+        if config.decoding.shortlist:
+            self._vocabularies.shortlist()  # sooner than after a day of training: is there one?
         self._feed = Feed(data.pairs("train"), self._training, device, processes, self._vocabularies)
         self._validator = Validator(data, config, device, processes)
         torch.manual_seed(self._training.seed)

@@ -14,6 +14,7 @@ from mtkit.data.encoding import TextChunk, encode_chunks, line_ends
 from mtkit.data.folder import PreparedData
 from mtkit.data.normalisation import nfc as normalise
 from mtkit.data.preparation import prepare
+from mtkit.data.shortlist import SHORTLIST
 from mtkit.data.summary import summary
 from mtkit.data.vocabularies import learn_vocabularies
 from mtkit.support.errors import UserError
@@ -68,6 +69,35 @@ def test_the_folder_holds_text_numbers_vocabulary_and_report(tmp_path: Path) -> 
     assert report.config["cleaning"] == schema.Cleaning().model_dump()
     assert set(report.config) == {"data", "cleaning", "vocabulary"}
     assert not [name for name in content(tmp_path / "out") if name.startswith("cleaned")]
+
+
+@pytest.mark.parametrize("sections", [{}, SEPARATE])
+def test_with_a_shortlist_all_else_is_the_same(tmp_path: Path, sections: dict[str, Any], capsys: Any) -> None:
+    chosen = config(tmp_path, **sections)
+    prepare(chosen, tmp_path / "without")
+    assert "shortlist" not in capsys.readouterr().err
+    chosen = config(tmp_path, **sections | {"vocabulary": chosen.vocabulary.model_copy(update={"shortlist": True})})
+    prepare(chosen, tmp_path / "with")
+    assert "learning the shortlist" in capsys.readouterr().err
+    prepare(chosen, tmp_path / "with", overwrite=True)
+    one, other = content(tmp_path / "without"), content(tmp_path / "with")
+    assert other.keys() - one.keys() == {SHORTLIST}
+    assert all(other[name] == one[name] for name in one if not name.startswith("report."))
+    vocabularies = PreparedData.open(tmp_path / "with").vocabularies()
+    assert vocabularies.shortlist().content(vocabularies.fingerprint) == other[SHORTLIST]
+
+
+def test_a_shortlist_is_not_taken_over_with_the_vocabulary(tmp_path: Path) -> None:
+    """It was learned from other text."""
+    options = schema.Vocabulary(size=1000, soft_limit=True, shortlist=True)
+    prepare(config(tmp_path, vocabulary=options), tmp_path / "first")
+    reuse = {"reuse": str(tmp_path / "first"), "shortlist": False}
+    prepare(config(tmp_path, vocabulary=options.model_copy(update=reuse)), tmp_path / "second")
+    assert SHORTLIST not in content(tmp_path / "second")
+    text = b"The cat sleeps.\n" * 3, "Die Katze schl\u00e4ft.\n".encode() * 3
+    again = options.model_copy(update={"reuse": str(tmp_path / "first")})
+    prepare(config(tmp_path, *text, vocabulary=again), tmp_path / "third")
+    assert content(tmp_path / "third")[SHORTLIST] != content(tmp_path / "first")[SHORTLIST]
 
 
 def test_lines_of_validation_and_test_all_stay(tmp_path: Path) -> None:

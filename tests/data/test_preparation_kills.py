@@ -160,7 +160,7 @@ SEPARATE = ("vocabulary.shared=false", "vocabulary.kind=unigram", "model.tied_em
 @pytest.mark.slow
 def test_killed_at_twenty_random_moments(tmp_path: Path) -> None:
     write_text(tmp_path, 300)
-    counts = live(tmp_path, RANDOMLY, *OPTIONS)
+    counts = live(tmp_path, RANDOMLY, *OPTIONS, "vocabulary.shortlist=true")
     assert counts["kills"] == 20
     assert counts["with leftovers"] >= 10, counts
     assert counts["continued"] >= 5, counts

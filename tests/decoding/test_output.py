@@ -60,3 +60,25 @@ def test_a_peaked_distribution_keeps_its_sum(precision: str) -> None:
     assert tokens[:, 0].tolist() == [17, BLOCK + 20]
     assert MORE > 3
     torch.testing.assert_close(values, expected(matrix, hidden).gather(1, tokens), rtol=1e-3, atol=2e-3)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("precision", AVAILABLE)
+def test_what_is_barred_has_no_share(precision: str) -> None:
+    """Three rows of each of three sentences: a whole block barred, its first piece barred, all but a few barred."""
+    matrix, hidden = drawn(2 * BLOCK + 3)
+    bars = torch.zeros(3, len(matrix))
+    bars[0, BLOCK : 2 * BLOCK] = -torch.inf
+    bars[1, [BLOCK, 2 * BLOCK]] = -torch.inf
+    bars[2, 6:] = -torch.inf
+    values, tokens = Output(matrix, precision, NEVER).best(hidden, 5, bars)
+    whole = (hidden @ matrix.T + bars.repeat_interleave(3, dim=0)).log_softmax(-1)
+    whole[:, list(NEVER)] = -torch.inf
+    best = whole.topk(5, dim=1)
+    assert (values.isneginf() == best.values.isneginf()).all()
+    kept = ~values.isneginf()
+    assert kept.sum(dim=1).tolist() == [5, 5, 5, 5, 5, 5, 3, 3, 3]
+    torch.testing.assert_close(
+        values[kept], whole.gather(1, tokens)[kept], rtol=0, atol=1e-4 if precision == "float32" else 0.05
+    )
+    assert (tokens == best.indices)[kept].float().mean() > (0.999 if precision == "float32" else 0.9)

@@ -101,9 +101,9 @@ def test_blank_lines_stay_blank_and_never_reach_the_model(make: Make, monkeypatc
     seen: list[int] = []
     begin = Stepper.begin
 
-    def watched(stepper: Stepper, sources: list[list[int]]) -> DecodingState:
+    def watched(stepper: Stepper, sources: list[list[int]], allowed: None) -> DecodingState:
         seen.append(len(sources))
-        return begin(stepper, sources)
+        return begin(stepper, sources, allowed)
 
     monkeypatch.setattr(Stepper, "begin", watched)
     found = list(make(n_best=3).translate(["a", "", "   ", "\t", "\u00a0\u200b\ufeff", "\r", "b"]))

@@ -1,5 +1,6 @@
 """The training loop around the laws: non-finite gradients, signals, messages, what may be resumed (R1, R5, R6, R10, R13)."""
 
+import contextlib
 import json
 import math
 import os
@@ -14,11 +15,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from mtkit.checkpoint import Run
+from mtkit.checkpoint import Run, load_model
 from mtkit.config.loader import load_config
 from mtkit.data.batching import Batch
 from mtkit.data.folder import PreparedData
 from mtkit.data.preparation import prepare
+from mtkit.data.shortlist import SHORTLIST
 from mtkit.support.distributed import Processes
 from mtkit.support.errors import UserError
 from mtkit.support.files import sha256
@@ -539,4 +541,24 @@ def test_learned_positions_too_few_for_the_data_are_refused_before_the_first_upd
         UserError, match=r"learned_positions 3 is less than the \d+ tokens of the train pair from corpus line"
     ):
         short(tmp_path / "run", *few)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_has_the_shortlist_of_its_data(short: Short, toy_corpus: Path, toy_data: Path, tmp_path: Path) -> None:
+    with contextlib.chdir(toy_corpus):
+        prepare(load_config("toy.yaml", ["vocabulary.shortlist=true"]), tmp_path / "data")
+    run = short(tmp_path / "run", "training.updates=1", data=tmp_path / "data")
+    assert (run.folder / SHORTLIST).read_bytes() == (tmp_path / "data" / SHORTLIST).read_bytes()
+    resumed = short(tmp_path / "run", "training.updates=2", "decoding.shortlist=50", data=tmp_path / "data", resume=True)
+    plain = short(tmp_path / "plain", "training.updates=2")
+    assert equal(content(resumed, 2), content(plain, 2))
+    assert not (plain.folder / SHORTLIST).exists()
+    (tmp_path / "data").rename(tmp_path / "away")
+    loaded = load_model(run.folder, torch.device("cpu"))
+    assert loaded.vocabularies.shortlist().translations.any()
+
+
+def test_a_shortlist_that_the_data_has_not_is_told_before_training(short: Short, toy_data: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=f"{toy_data / SHORTLIST}: no such file: .*vocabulary.shortlist=true"):
+        short(tmp_path / "run", "decoding.shortlist=50")
     assert not (tmp_path / "run").exists()

@@ -194,6 +194,9 @@ class Vocabulary(Section):
         "control or zero-width characters; nfkc = and compatibility forms as plain ones; identity = text as it is, but for "
         "line separators and tabs",
     )
+    shortlist: bool = Field(
+        False, description="also learn which target pieces each source piece translates to, for decoding.shortlist"
+    )
     symbols: Names = Field((), description="texts that always are one piece, such as __P1__, wherever they stand")
     symbols_file: str = Field("", description="file of further symbols, one a line; '' = none")
     tags: Names = Field(

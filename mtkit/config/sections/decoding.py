@@ -81,6 +81,13 @@ class Decoding(Section):
         False,
         description="warn of lines whose vocabulary.symbols, web or e-mail addresses or numbers did not come through",
     )
+    shortlist: int = Field(
+        0,
+        ge=0,
+        le=200,
+        description="faster on a CPU: search among so many likely translations of each source piece only, and what is "
+        "frequent or copied; lines that must hold something are searched in full; needs vocabulary.shortlist; 0 = off",
+    )
     batch_tokens: int = Field(4096, ge=1, description="padded source tokens translated at a time")
     buffer: int = Field(2000, ge=1, description="lines read ahead to sort by length; 1 = answer each line at once")
     precision: Literal["float32", "bfloat16", "int8"] = Field(
