@@ -145,7 +145,7 @@ def encoding_spans(folder: Path, workers: int, pairs: int) -> tuple[Span, Span]:
 
     (work / "work").mkdir()
     stages.PAUSE, pause = 0.0, stages.PAUSE  # so that what is cleaned is kept
-    split().clean("nfc", (), workers)
+    split().clean((), workers)
     stages.PAUSE = pause
     cleaned = work / "work" / "train.en", work / "work" / "train.de"
     ours, bare = [], []

@@ -3,8 +3,7 @@
 Comes in: the lengths of both sides of every pair, in order. Goes out: the runs. A translation is about as long as its
 source, an unrelated sentence is not. How closely, the text says itself: the pairs as they stand against each source with
 another line's target. The evidence of neighbouring pairs adds up until it cannot be chance (Page's test, Page 1954), so that
-single odd
-pairs and short sentences do not matter. Knows nothing of words: where all lines are equally long it sees nothing.
+single odd pairs and short sentences do not matter. Knows nothing of words: where all lines are equally long it sees nothing.
 """
 
 from dataclasses import dataclass, field

@@ -8,18 +8,18 @@ import functools
 import html
 import re
 import unicodedata
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 
 from mtkit.config import schema
 from mtkit.data import language
 from mtkit.data.corpus import SentencePair
 from mtkit.data.counting import Counts, Example, Tally
-from mtkit.data.normalisation import JOINERS, LINE_SEPARATORS, NORMALISATIONS, WORD_MARK
+from mtkit.data.normalisation import JOINERS, LINE_SEPARATORS, NORMALISATIONS, WORD_MARK, finding
+from mtkit.data.readers import BAD_BYTES
 from mtkit.support.lines import decode
 
 ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 SEPARATORS = re.compile(f"[{LINE_SEPARATORS}]+")
-BAD_BYTES = re.compile("[\udc80-\udcff]+")  # what decoding with surrogateescape makes of them
 
 SHORT_PAIR = 10
 """Pairs of at most so many pieces on both sides may have any ratio."""
@@ -55,12 +55,9 @@ def example(pair: SentencePair, severity: float, order: int = 0) -> Example:
     return Example(severity, order or pair.line, str(pair.part), pair.line, source, target)
 
 
-def in_capitals(text: str, spared: Collection[str] = ()) -> str:
+def in_capitals(text: str, spared: tuple[str, ...] = ()) -> str:
     """The text in capitals, but for the symbols of `spared` in it."""
-    if not spared:
-        return text.upper()
-    symbols = "|".join(map(re.escape, sorted(spared, key=len, reverse=True)))
-    parts = re.split(f"({symbols})", text)
+    parts = finding(spared).split(text) if spared else [text]  # every second one is a symbol
     return "".join(part if place % 2 else part.upper() for place, part in enumerate(parts))
 
 

@@ -21,6 +21,12 @@ LINE_SEPARATORS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 _Form = Literal["NFC", "NFKC"]
 
 
+@functools.cache
+def finding(symbols: tuple[str, ...]) -> re.Pattern[str]:
+    """Finds symbols, at least one, in its only group, as a vocabulary does: of two that begin alike the longer is meant."""
+    return re.compile(f"({'|'.join(map(re.escape, sorted(symbols, key=len, reverse=True)))})")
+
+
 def _character_rules() -> dict[int, str]:
     """What becomes of single code points: white space -> space; control, format -> nothing; lone surrogates -> U+FFFD."""
     rules = {ord(WORD_MARK): " ", ord(UNKNOWN_MARK): "??"}

@@ -144,7 +144,7 @@ class _Work:
         shortlist = Stage(work, "learning the shortlist", Learned(), [folder / SHORTLIST])
         _tell_of_earlier_work(splits, learning)
         for split in reversed(splits):  # what is held out from training must be known first
-            split.clean(config.vocabulary.normalization, self._symbols, self._workers)
+            split.clean(self._symbols, self._workers)
         vocabularies = self._vocabularies(learning, folder, splits[0].words)
         splits[0].words.clear()
         for split in splits:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ROWS = 1000
 """Rows of a table that are read at a time."""
 
-BAD_BYTES = re.compile("[\udc80-\udcff]")  # what `_text` makes of them
+BAD_BYTES = re.compile("[\udc80-\udcff]+")  # what `_text` makes of them
 SURROGATES = re.compile("[\ud800-\udfff]")
 NO_BYTES = re.compile("[\ud800-\udc7f\udd00-\udfff]")  # the other surrogates
 

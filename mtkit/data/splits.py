@@ -92,8 +92,8 @@ class Split:
         """Those of all that was encoded."""
         return self._encoding.state.statistics
 
-    def clean(self, normalization: str, symbols: tuple[str, ...], workers: int) -> None:
-        """The first pass: text as `normalization` has it, and all that can be known before there is a vocabulary.
+    def clean(self, symbols: tuple[str, ...], workers: int) -> None:
+        """The first pass: cleaned text, and all that can be known before there is a vocabulary.
 
         `symbols` are what never changes in text.
         """
@@ -102,7 +102,7 @@ class Split:
             clean = Clean(
                 self._config.cleaning,
                 training=self._training,
-                normalization=normalization,
+                normalization=self._config.vocabulary.normalization,
                 languages=language.main_codes(*_codes(self._config)),
                 vocabularies=len(findings.words),
                 symbols=symbols,

@@ -110,8 +110,7 @@ class Translator:
 
     def translate_chunk(self, lines: Sequence[Line], first: int) -> Iterator[Translation]:
         """The translations of lines `first`, `first` + 1, …, all made before the first is yielded."""
-        cuts = self._cutter.cut(lines, first)
-        cuts = self._placed(cuts)
+        cuts = self._placed(self._cutter.cut(lines, first))
         found = iter(self._search([part for cut in cuts for part in cut.parts]))
         for number, (line, cut) in enumerate(zip(lines, cuts, strict=True), first):
             hypotheses = self._join(cut.parts, [next(found) for _ in cut.parts])
