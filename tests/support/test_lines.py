@@ -69,7 +69,7 @@ def test_lines_are_read_as_they_are_asked_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "cure"),
     [
-        (gzip.compress(b"a\n"), "is compressed with gzip: give it a name that ends in .gz"),
+        (gzip.compress(b"a\n", mtime=0), "is compressed with gzip: give it a name that ends in .gz"),
         (bz2.compress(b"a\n"), "is compressed with bzip2: give it a name that ends in .bz2"),
         (lzma.compress(b"a\n"), "is compressed with xz: give it a name that ends in .xz"),
         (b"\x28\xb5\x2f\xfd\x04", "is compressed with Zstandard: give it a name that ends in .zst"),
