@@ -20,6 +20,9 @@ MOST = 4
 WORTHWHILE = 64
 """Rows of a lane's batch, at least: with fewer, all that a lane does is to read the weights."""
 
+AMPLE = 256
+"""Rows of a lane's batch from which on more are no faster, and only take memory."""
+
 
 def lane_count() -> int:
     """As many as torch has threads, but no more than `MOST`."""
@@ -34,10 +37,18 @@ class Lanes:
         self.count = 1 if alone else lane_count()
         self._threads = torch.get_num_threads() // self.count  # of a lane
 
-    def split(self, batch: Sequence[Item], rows: int) -> list[list[Item]]:
-        """The batch dealt out among the lanes, where that is worth while; `rows`: of each of its items."""
-        count = max(1, min(self.count, len(batch) * rows // WORTHWHILE))
-        return [list(batch[lane::count]) for lane in range(count)]
+    def share(self, batches: Sequence[Sequence[Item]], rows: int) -> list[list[Item]]:
+        """The same batches; those that no other lane has one beside and large ones are dealt out among the lanes.
+
+        rows: of each item.
+        """
+        whole = len(batches) - len(batches) % self.count
+        shared = []
+        for place, batch in enumerate(batches):
+            least = WORTHWHILE if place >= whole else AMPLE
+            lanes = max(1, min(self.count, len(batch) * rows // least))
+            shared += [list(batch[lane::lanes]) for lane in range(lanes)]
+        return shared
 
     def search(self, search: Callable[[Item], Answer], batches: Sequence[Item]) -> list[Answer]:
         """The answer to each batch."""

@@ -20,8 +20,11 @@ LEVELS = 127
 MIDDLE = LEVELS + 1
 """Of the unsigned numbers that the products take as inputs."""
 
+# A number of Python is made such a tensor at each use, which takes as long as what is done with it.
+_LEVELS, _MIDDLE = torch.tensor(float(LEVELS)), torch.tensor(MIDDLE, dtype=torch.uint8)
+
 TINY = 1e-30
-"""In place of a largest number of 0, by which nothing can be divided."""
+"""In place of a scale of 0."""
 
 
 class Float32Map(nn.Module):
@@ -70,9 +73,10 @@ class Int8Map(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """[R, I] -> [R, O]."""
         rows = x.reshape(-1, x.shape[-1])
-        largest = rows.abs().amax(-1, keepdim=True).clamp_(min=TINY)  # the norm that is the same takes eight times as long
+        # The norm that is the same takes eight times as long. Of a row of zeros, rounded to whatever, a 0 is made below.
+        largest = rows.abs().amax(-1, keepdim=True)
         # By way of signed numbers, whose highest bit is then turned: torch is seven times as slow in making unsigned ones.
-        rounded = (rows * (LEVELS / largest)).round_().to(torch.int8).view(torch.uint8).bitwise_xor_(MIDDLE)
+        rounded = (rows * (_LEVELS / largest)).round_().to(torch.int8).view(torch.uint8).bitwise_xor_(_MIDDLE)
         product: Tensor = torch.ops.onednn.qlinear_pointwise(
             rounded,
             1 / LEVELS,

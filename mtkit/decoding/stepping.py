@@ -33,6 +33,9 @@ from mtkit.support.errors import UserError
 NEVER = (PAD, BOS, UNK)
 """Tokens that no translation holds."""
 
+IN_CACHE = 1024
+"""Padded tokens that are encoded at a time on a CPU."""
+
 
 @dataclass
 class DecodingState:
@@ -105,14 +108,33 @@ class Stepper:
         share of the probability.
         """
         assert all(len(source) for source in sources), "an empty source has no translation"
-        source = pad([np.asarray(source, dtype=np.int64) for source in sources], last=EOS)
-        mask = padding_mask(source)
-        source, mask = source.to(self.device), None if mask is None else mask.to(self.device)
-        memories = [model.encode(source, mask) for model in self.models]
+        mask = padding_mask(pad([np.asarray(source, dtype=np.int64) for source in sources], last=EOS))
+        mask = None if mask is None else mask.to(self.device)
+        memories = [self._encoded(model, sources) for model in self.models]
         state = DecodingState(memories, mask, [model.new_cache() for model in self.models])
         if allowed is not None:
             state.narrowed = narrowed(allowed, self._matrices, self._outputs, self._arithmetic, NEVER)
         return state
+
+    def _encoded(self, model: Transformer, sources: Sequence[Sequence[int]]) -> Tensor:
+        """[B, S, D]; what stands at padding is of no account."""
+        parts = []
+        for batch in self._encoded_together(sources):
+            source = pad([np.asarray(source, dtype=np.int64) for source in batch], last=EOS)
+            mask = padding_mask(source)
+            parts.append(model.encode(source.to(self.device), None if mask is None else mask.to(self.device)))
+        longest = max(part.shape[1] for part in parts)
+        return torch.cat([F.pad(part, (0, 0, 0, longest - part.shape[1])) for part in parts])
+
+    def _encoded_together(self, sources: Sequence[Sequence[int]]) -> Iterator[Sequence[Sequence[int]]]:
+        """The sources in their order: all at once, but on a CPU few enough to stay in its caches from layer to layer."""
+        start = longest = 0
+        for place, source in enumerate(sources):
+            longest = max(longest, len(source) + 1)
+            if self.packed and (place + 1 - start) * longest > IN_CACHE and place > start:
+                yield sources[start:place]
+                start, longest = place, len(source) + 1
+        yield sources[start:]
 
     def step(self, tokens: Tensor, state: DecodingState) -> Tensor:
         """Newest tokens [R, 1] -> log-probabilities [R, V] of what comes next; the state then knows these tokens."""

@@ -175,7 +175,8 @@ class Translator:
             count = min(self._config.batch_tokens // padded, LARGEST_ROWS // self.engine.rows)
             batch = order[start : start + max(1, count)]
             start += len(batch)
-            batches += self._lanes.split(batch, self.engine.rows)
+            batches.append(batch)
+        batches = self._lanes.share(batches, self.engine.rows)
         requests = [[self._request(parts[place], everything) for place in batch] for batch in batches]
         found: list[list[_Found]] = [[] for _ in parts]
         for batch, answers in zip(batches, self._lanes.search(self.engine.search, requests), strict=True):

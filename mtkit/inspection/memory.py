@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mtkit.config.schema import Config
 from mtkit.decoding.translator import LARGEST_ROWS
 from mtkit.inspection.activations import BYTES, FLOAT, Shape, count_activations
-from mtkit.model.cache import ROOM
+from mtkit.model.cache import room
 from mtkit.model.parameters import Parameters
 
 COPIES = {"float32": 0, "bfloat16": 2, "int8": 1}
@@ -62,6 +62,7 @@ def decoding_memory(config: Config, parameters: Parameters, target_pieces: int, 
     rows = sentences * decoding.beam_size
     longest = int(decoding.max_length_factor * (tokens - 1)) + decoding.max_length_constant
     keys_and_values = model.decoder_layers * model.groups * (model.key_width + model.value_width) * width
-    cache = keys_and_values * (rows * (longest + ROOM) + sentences * tokens) + sentences * tokens * model.d_model * FLOAT
+    places = room(decoding.beam_size * longest) + tokens  # of a sentence, in the target and in the source
+    cache = sentences * (places * keys_and_values + tokens * model.d_model * FLOAT)
     copies = COPIES[decoding.precision] * parameters.linear
     return DecodingMemory(parameters.total * FLOAT + copies, cache, 2 * rows * target_pieces * FLOAT)

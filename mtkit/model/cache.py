@@ -11,31 +11,41 @@ of keys and values; J = d_k, K = d_v.
 from dataclasses import dataclass
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
-ROOM = 16
-"""New tokens of each hypothesis that memory is taken for at a time."""
+ROOM = 8
+"""Places that memory is taken for at a time, at least."""
+
+SHARE = 4
+"""Of the places in use, one of so many more: to take memory anew is to copy all that is there."""
 
 WASTE = 2
 """Places in all, for each that is needed, from which on the others are given up."""
+
+
+def room(places: int) -> int:
+    """P: the places that memory is taken for where N = `places` are in use."""
+    grain = max(ROOM, 1 << (places // SHARE).bit_length() >> 1)
+    return -(-places // grain) * grain
 
 
 @dataclass
 class LayerCache:
     """What one decoder layer remembers."""
 
-    keys: Tensor | None = None  # [B, G, N or more, J], of the target
-    values: Tensor | None = None  # [B, G, N or more, K]
+    keys: Tensor | None = None  # [B, G, P, J], of the target
+    values: Tensor | None = None  # [B, G, P, K]
     memory_keys: Tensor | None = None  # [B, G, S, J], of the source: one for all hypotheses of a sentence
     memory_values: Tensor | None = None  # [B, G, S, K]
     places: int = 0
     """N: places in use."""
 
     def extend(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Puts new keys [B, G, M, J] and values [B, G, M, K] after the others, and returns all."""
+        """Puts new keys [B, G, M, J], values [B, G, M, K] after the others; returns all, [B, G, P, J] and [B, G, P, K]."""
         self.keys, self.values = _put(self.keys, self.places, keys), _put(self.values, self.places, values)
         self.places += keys.shape[2]
-        return self.keys[:, :, : self.places], self.values[:, :, : self.places]
+        return self.keys, self.values
 
     def keep(self, sentences: Tensor | None, places: Tensor | None) -> None:
         """Of what is there keeps `sentences` [B'] and of each of these `places` [B', N'], in that order; None keeps all."""
@@ -125,26 +135,21 @@ class DecoderCache:
 
 
 def _put(store: Tensor | None, places: int, new: Tensor) -> Tensor:
-    """`store` [B, G, N or more, J], of which `places` are in use, with `new` [B, G, M, J] after these; a copy if it is
-    full."""
+    """`store` [B, G, P, J], of which `places` are in use, with `new` [B, G, M, J] after these; a copy if it is full."""
     end = places + new.shape[2]
-    if store is not None and (store.requires_grad or new.requires_grad):
-        return torch.cat([store[:, :, :places], new], dim=2)
-    if store is None or store.shape[2] < end:
-        grown = new.new_empty(*new.shape[:2], end + (ROOM - 1) * new.shape[2], new.shape[3])
-        if store is not None:
-            grown[:, :, :places] = store[:, :, :places]
-        store = grown
+    if store is None or store.shape[2] < end or store.requires_grad or new.requires_grad:
+        spare = new.new_zeros(*new.shape[:2], room(end) - end, new.shape[3])  # numbers: times a weight of 0 they are nothing
+        return torch.cat([new, spare] if store is None else [store[:, :, :places], new, spare], dim=2)
     store[:, :, places:end] = new
     return store
 
 
 def _gathered(part: Tensor, sentences: Tensor | None, places: Tensor) -> Tensor:
-    """Of `part` [B, G, N or more, J] the `places` [B', N'] of `sentences` [B']; [B', G, N', J]."""
-    groups, room = part.shape[1:3]
+    """Of `part` [B, G, P, J] the `places` [B', N'] of `sentences` [B'], and spare ones; [B', G, P', J]."""
+    groups, before = part.shape[1:3]
     kept = torch.arange(len(part), device=part.device) if sentences is None else sentences
-    first = (kept[:, None] * groups + torch.arange(groups, device=part.device)) * room  # [B', G], rows of J numbers
-    rows = first[..., None] + places[:, None]
+    first = (kept[:, None] * groups + torch.arange(groups, device=part.device)) * before  # [B', G], rows of J numbers
+    rows = first[..., None] + F.pad(places, (0, room(places.shape[1]) - places.shape[1]))[:, None]
     return part.flatten(0, 2).index_select(0, rows.flatten()).view(*rows.shape, -1)
 
 

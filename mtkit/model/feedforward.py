@@ -13,7 +13,7 @@ from mtkit.model.dropout import Dropout
 class ReluFeedForward(nn.Module):
     """FFN(x) = max(0, x W1 + b1) W2 + b2 (Vaswani et al. 2017, equation 2)."""
 
-    activation: Callable[[Tensor], Tensor] = staticmethod(F.relu)
+    activation: Callable[[Tensor], Tensor] = staticmethod(torch.relu_)
 
     def __init__(self, config: schema.Model) -> None:
         super().__init__()

@@ -14,7 +14,7 @@ from torch.utils.checkpoint import checkpoint
 
 from mtkit.config import schema
 from mtkit.model.attention import View, causal_mask
-from mtkit.model.cache import DecoderCache
+from mtkit.model.cache import DecoderCache, room
 from mtkit.model.dropout import Dropout
 from mtkit.model.feedforward import Experts
 from mtkit.model.layers import DecoderLayer, EncoderLayer, final_norm
@@ -74,6 +74,7 @@ class Transformer(nn.Module):
         seen = cache or self.new_cache()
         x = self._embed(target, self.embedding, self.decoder_positions, seen.length).view(sentences, -1, memory.shape[2])
         view = _decoder_view(self.decoder_positions, seen, sentences, rows // sentences, length, target.device)
+        view = view if cache is None else _with_spare_places(view, cache, length, target.device)
         for number, layer in enumerate(self.decoder):
             x = self._through(layer, x, view, memory, _attention_mask(mask), cache.layers[number] if cache else None)
         hidden: Tensor = self.decoder_norm(x)
@@ -159,6 +160,18 @@ def _decoder_view(
     if bias is not None:
         mask = bias if mask is None else bias.masked_fill(~mask, float("-inf"))
     return View(mask, False, rotation)
+
+
+def _with_spare_places(view: View, cache: DecoderCache, length: int, device: torch.device) -> View:
+    """The same, where what the cache will give has places not in use, for the newest `length` tokens."""
+    mask = view.mask
+    places = cache.length if mask is None else mask.shape[-1]
+    spare = room(places) - places
+    if not spare:
+        return view
+    if mask is None:
+        mask = causal_mask(length, places, device)
+    return View(F.pad(mask, (0, spare), value=False if mask.dtype == torch.bool else -math.inf), False, view.rotation)
 
 
 def _attention_mask(mask: Tensor | None) -> Tensor | None:

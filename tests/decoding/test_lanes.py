@@ -5,7 +5,7 @@ import threading
 import pytest
 import torch
 
-from mtkit.decoding.lanes import MOST, WORTHWHILE, Lanes
+from mtkit.decoding.lanes import AMPLE, MOST, WORTHWHILE, Lanes
 
 
 @pytest.fixture(autouse=True)
@@ -14,12 +14,22 @@ def two_threads(_one_thread: None) -> None:
     torch.set_num_threads(2)
 
 
-def test_each_item_goes_to_one_lane_and_like_ones_to_each() -> None:
-    lanes = Lanes()
-    assert lanes.split(list(range(WORTHWHILE)), rows=2) == [list(range(0, WORTHWHILE, 2)), list(range(1, WORTHWHILE, 2))]
-    assert lanes.split(list(range(WORTHWHILE)), rows=1) == [list(range(WORTHWHILE))], "too few rows for two"
-    assert lanes.split([7], rows=1) == [[7]]
-    assert Lanes(alone=True).split(list(range(500)), rows=4) == [list(range(500))]
+def test_a_batch_that_has_none_beside_it_is_dealt_out_like_ones_to_each_lane() -> None:
+    lanes, items = Lanes(), list(range(WORTHWHILE))
+    dealt_out = [items[::2], items[1::2]]
+    assert lanes.share([items], rows=2) == dealt_out
+    assert lanes.share([items, items], rows=2) == [items, items], "one for each lane"
+    assert lanes.share([items, items, items], rows=2) == [items, items, *dealt_out]
+    assert lanes.share([items], rows=1) == [items], "too few rows for two"
+    assert lanes.share([[7]], rows=1) == [[7]]
+    assert lanes.share([], rows=1) == []
+
+
+def test_a_batch_larger_than_helps_is_dealt_out_too() -> None:
+    items = list(range(2 * AMPLE // 4))
+    assert Lanes().share([items, items], rows=4) == 2 * [items[::2], items[1::2]]
+    assert Lanes().share([items, items], rows=3) == [items, items]
+    assert Lanes(alone=True).share([items], rows=9) == [items]
 
 
 def test_two_lanes_work_at_the_same_time_with_a_thread_each() -> None:
