@@ -1,5 +1,5 @@
 """All that only a GPU can tell, in under eight minutes: training speed of base and big, with the share of the GPU's
-arithmetic that it uses, with and without torch.compile; decoding speed; and whether GPU and CPU compute the same.
+arithmetic that it uses, with and without torch.compile; decoding speed, with and without it; and whether GPU and CPU compute the same.
 
     python scripts/bench_gpu.py              on the first GPU
     python scripts/bench_gpu.py --dry-run    the same steps with toy sizes on the CPU: figures mean nothing
@@ -125,19 +125,22 @@ class Bench:
             "seconds_before_steady": round(time.perf_counter() - begin - seconds, 1),
         }
 
-    def decoding(self, size: str, precision: str, beam: int) -> dict[str, Any]:
+    def decoding(self, size: str, precision: str, beam: int, compiled: bool) -> dict[str, Any]:
         """Sentences and target tokens a second of `mtkit translate`'s own loop."""
         lines = read_lines(self._folder / "train.en")[: self._scale.lines]
         config = self.config(size).decoding
         options = {"precision": precision, "beam_size": beam, "max_length_factor": 1.0, "max_length_constant": 5}
+        options["compile"] = compiled
         translator = Translator(
             [self._model(size)], self._data.vocabularies(), config.model_copy(update=options), self._device
         )
-        list(translator.translate(lines[:32]))  # what starts only once
         begin = time.perf_counter()
+        list(translator.translate(lines[:32]))  # what starts only once
+        started = time.perf_counter()
         found = [translation.hypotheses[0].length for translation in translator.translate(lines)]
-        seconds = time.perf_counter() - begin
+        seconds = time.perf_counter() - started
         return {
+            "seconds_before_steady": round(started - begin, 1),
             "sentences_per_second": round(len(found) / seconds, 1),
             "target_tokens_per_second": round(sum(found) / seconds),
         }
@@ -178,7 +181,10 @@ def measurements(bench: Bench, scale: Scale) -> Iterator[tuple[str, dict[str, An
             yield f"train {size} bfloat16{' compiled' if compiled else ''}", bench.training(size, "bfloat16", compiled)
     for precision in ("float32", "bfloat16"):
         for beam in (4, 1):
-            yield f"translate base {precision} beam {beam}", bench.decoding("base", precision, beam)
+            yield f"translate base {precision} beam {beam}", bench.decoding("base", precision, beam, compiled=False)
+    if True in scale.compile:
+        for beam in (4, 1):
+            yield f"translate base bfloat16 beam {beam} compiled", bench.decoding("base", "bfloat16", beam, compiled=True)
     yield "train base float32", bench.training("base", "float32", compiled=False)
     yield "train base tf32", bench.training("base", "tf32", compiled=False)
 

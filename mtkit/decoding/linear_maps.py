@@ -7,6 +7,7 @@ Shapes: R rows (any leading axes), I numbers in, O numbers out.
 """
 
 import copy
+from collections.abc import Callable
 from typing import TypeVar
 
 import torch
@@ -112,10 +113,13 @@ def lacking(precision: str) -> str | None:
 
 def with_maps(module: AnyModule, precision: str) -> AnyModule:
     """A twin of `module` whose linear maps are packed in `precision`: a snapshot of their weights, and of no others."""
-    twin = copy.copy(module)
-    twin._modules = {
-        name: MAPS[precision](child) if isinstance(child, nn.Linear) else with_maps(child, precision)
-        for name, child in module._modules.items()
-        if child is not None
+    return twin(module, lambda child: MAPS[precision](child) if isinstance(child, nn.Linear) else None)
+
+
+def twin(module: AnyModule, replaced: Callable[[nn.Module], nn.Module | None]) -> AnyModule:
+    """A module of its own with the weights of `module`, in which some are `replaced`."""
+    copied = copy.copy(module)
+    copied._modules = {
+        name: replaced(child) or twin(child, replaced) for name, child in module._modules.items() if child is not None
     }
-    return twin
+    return copied

@@ -34,7 +34,7 @@ class OwnEngine:
         self, models: Sequence[Transformer], vocabularies: Vocabularies, config: schema.Decoding, device: torch.device
     ) -> None:
         """UserError if a shortlist is asked for and the vocabularies have none."""
-        self.stepper = Stepper(models, device, config.precision, config.ensemble)
+        self.stepper = Stepper(models, device, config.precision, config.ensemble, compile=config.compile)
         self._vocabulary, self._config, self._device = vocabularies.target, config, device
         self._longest = min((model.longest for model in models if model.longest is not None), default=None)
         self._candidates: Candidates | None = None

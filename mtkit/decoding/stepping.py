@@ -21,6 +21,7 @@ from torch import Tensor
 
 from mtkit.data.batching import Batch, collate, pad, padding_mask
 from mtkit.data.vocabulary import BOS, EOS, PAD, UNK
+from mtkit.decoding.compiling import compiled, compiling
 from mtkit.decoding.linear_maps import lacking, with_maps
 from mtkit.decoding.narrowing import Narrowed, narrowed
 from mtkit.decoding.output import Output
@@ -68,16 +69,22 @@ class Stepper:
         device: torch.device,
         precision: str = "float32",
         ensemble: str = "log_probability",
+        *,
+        compile: bool = False,
     ) -> None:
-        """On a CPU, later changes of the models' weights do not all reach it. UserError if it has not that arithmetic."""
+        """On a CPU, later changes of the models' weights do not all reach it. UserError if it has not that arithmetic.
+
+        compile: whether steps go through torch's compiler, which knows no packed linear maps.
+        """
         assert models, "at least one model"
         self.device = device
-        self.packed = _may_pack(models, device, precision)
+        self.packed = _may_pack(models, device, precision, compile)
         """Whether the models are twins of those given, never in training; threads may then run them at the same time."""
         self.precision = "float32" if self.packed else precision
         self._arithmetic = precision
         self._matrices = [model.output_matrix.detach() for model in models]
         self.models = [with_maps(model, precision).eval() for model in models] if self.packed else list(models)
+        self._compiled = [compiled(model) for model in models] if compile else []
         self._outputs = [Output(model.output_matrix, precision, NEVER) for model in models] if self.packed else []
         self._mean = ENSEMBLES[ensemble]
         self._watched: list[dict[str, list[Tensor]]] = []  # attention weights of each model, while somebody looks
@@ -109,6 +116,8 @@ class Stepper:
         """
         assert all(len(source) for source in sources), "an empty source has no translation"
         mask = padding_mask(pad([np.asarray(source, dtype=np.int64) for source in sources], last=EOS))
+        if mask is None and self._compiled:
+            mask = torch.ones(len(sources), len(sources[0]) + 1, dtype=torch.bool)  # or there would be twice the programs
         mask = None if mask is None else mask.to(self.device)
         memories = [self._encoded(model, sources) for model in self.models]
         state = DecodingState(memories, mask, [model.new_cache() for model in self.models])
@@ -193,10 +202,14 @@ class Stepper:
 
     def _decoded(self, tokens: Tensor, state: DecodingState) -> list[Tensor]:
         """The hidden state [R, D] of each model at the newest tokens [R, 1]."""
-        return [
-            model.decode(tokens, memory, state.mask, cache)[:, -1]
-            for model, memory, cache in zip(self.models, state.memories, state.caches, strict=True)
-        ]
+        models = self.models
+        if self._compiled and not self._watched:
+            models = self._compiled
+        with compiling() if self._compiled else contextlib.nullcontext():
+            return [
+                model.decode(tokens, memory, state.mask, cache)[:, -1]
+                for model, memory, cache in zip(models, state.memories, state.caches, strict=True)
+            ]
 
     def forced_scores(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[float]:
         """log p(target, end token | source) of B pairs of token ids without control tokens, in one full forward pass."""
@@ -250,11 +263,13 @@ def _collated(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
     return collate(*([np.asarray(tokens, dtype=np.int64) for tokens in side] for side in (sources, targets)))
 
 
-def _may_pack(models: Sequence[Transformer], device: torch.device, precision: str) -> bool:
+def _may_pack(models: Sequence[Transformer], device: torch.device, precision: str, compile: bool) -> bool:
     """Whether the models' linear maps can be packed; else they are computed as in training. UserError if int8 needs it."""
     lack = lacking(precision) if device.type == "cpu" else f"this {device.type} has none here"
     if any(model.embedding.weight.dtype != torch.float32 for model in models):
         lack = "the weights are not float32"
+    if compile:
+        lack = "decoding.compile knows no products in it"
     if lack and precision == "int8":
         raise UserError(f"decoding.precision int8: {lack}: set decoding.precision=float32, or decoding.engine=ctranslate2")
     return lack is None

@@ -41,10 +41,21 @@ class LayerCache:
     places: int = 0
     """N: places in use."""
 
+    def make_room(self, places: int) -> None:
+        """Sees to it that P is enough for so many `places` in use."""
+        if self.keys is not None and self.values is not None and self.keys.shape[2] < places:
+            self.keys, self.values = (_longer(part[:, :, : self.places], room(places)) for part in (self.keys, self.values))
+
     def extend(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Puts new keys [B, G, M, J], values [B, G, M, K] after the others; returns all, [B, G, P, J] and [B, G, P, K]."""
-        self.keys, self.values = _put(self.keys, self.places, keys), _put(self.values, self.places, values)
-        self.places += keys.shape[2]
+        """Puts new keys [B, G, M, J] and values [B, G, M, K] after the others, for which there is room; [B, G, P, J] and
+        [B, G, P, K]: all."""
+        end = self.places + keys.shape[2]
+        if self.keys is None or self.values is None:
+            self.keys, self.values = _longer(keys, room(end)), _longer(values, room(end))
+        else:
+            self.keys[:, :, self.places : end] = keys
+            self.values[:, :, self.places : end] = values
+        self.places = end
         return self.keys, self.values
 
     def keep(self, sentences: Tensor | None, places: Tensor | None) -> None:
@@ -81,6 +92,8 @@ class DecoderCache:
         """
         first, self._sentences = self.length, sentences
         self.length += length
+        for layer in self.layers:
+            layer.make_room(layer.places + width * length)
         if self._lineage is None and width == 1:
             return None
         if self._lineage is None or self.positions is None:
@@ -134,14 +147,9 @@ class DecoderCache:
         return places
 
 
-def _put(store: Tensor | None, places: int, new: Tensor) -> Tensor:
-    """`store` [B, G, P, J], of which `places` are in use, with `new` [B, G, M, J] after these; a copy if it is full."""
-    end = places + new.shape[2]
-    if store is None or store.shape[2] < end or store.requires_grad or new.requires_grad:
-        spare = new.new_zeros(*new.shape[:2], room(end) - end, new.shape[3])  # numbers: times a weight of 0 they are nothing
-        return torch.cat([new, spare] if store is None else [store[:, :, :places], new, spare], dim=2)
-    store[:, :, places:end] = new
-    return store
+def _longer(part: Tensor, places: int) -> Tensor:
+    """`part` [B, G, N, J] with spare places after it, [B, G, P = `places`, J]: numbers, nothing when times a weight of 0."""
+    return torch.cat([part, part.new_zeros(*part.shape[:2], places - part.shape[2], part.shape[3])], dim=2)
 
 
 def _gathered(part: Tensor, sentences: Tensor | None, places: Tensor) -> Tensor:

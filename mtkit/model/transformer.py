@@ -149,29 +149,26 @@ def _decoder_view(
     bias, rotation = positions.bias(first, length), positions.rotation(first, length)
     if seen is not None and cache.positions is not None:
         rotation = None if rotation is None else rotation.repeat(1, width, 1)
-        if bias is None:
-            bias = torch.zeros(1, device=device)
-        else:
+        if bias is not None:
             bias = bias[:, :, cache.positions].permute(2, 0, 1, 3).repeat(1, 1, width, 1)  # [B, H, W * T, N]
-        return View(bias.masked_fill(~seen[:, None], float("-inf")), False, rotation)
-    if first == 0 and bias is None:
-        return View(None, True, rotation)
-    mask = None if length == 1 else causal_mask(length, first + length, device)
-    if bias is not None:
-        mask = bias if mask is None else bias.masked_fill(~mask, float("-inf"))
-    return View(mask, False, rotation)
+        return View(_hiding(bias, ~seen[:, None]), False, rotation)
+    if bias is None and (first == 0 or length == 1):
+        return View(None, length > 1, rotation)
+    return View(_hiding(bias, ~causal_mask(length, first + length, device)), False, rotation)
 
 
 def _with_spare_places(view: View, cache: DecoderCache, length: int, device: torch.device) -> View:
-    """The same, where what the cache will give has places not in use, for the newest `length` tokens."""
+    """The same with a mask for all that the cache will give, spare places included, for the newest `length` tokens."""
     mask = view.mask
-    places = cache.length if mask is None else mask.shape[-1]
-    spare = room(places) - places
-    if not spare:
-        return view
     if mask is None:
-        mask = causal_mask(length, places, device)
-    return View(F.pad(mask, (0, spare), value=False if mask.dtype == torch.bool else -math.inf), False, view.rotation)
+        mask = _hiding(None, ~causal_mask(length, cache.length, device))
+    places = mask.shape[-1]
+    return View(F.pad(mask, (0, room(places) - places), value=-math.inf), False, view.rotation)
+
+
+def _hiding(bias: Tensor | None, hidden: Tensor) -> Tensor:
+    """What is added to the scores, -inf where they are `hidden`."""
+    return (torch.zeros(1, device=hidden.device) if bias is None else bias).masked_fill(hidden, -math.inf)
 
 
 def _attention_mask(mask: Tensor | None) -> Tensor | None:

@@ -95,6 +95,11 @@ class Decoding(Section):
         description="arithmetic of the model while decoding; int8: weights and what they are multiplied with in 8 bits",
     )
 
+    compile: bool = Field(
+        False,
+        description="compile the steps of the decoder (torch.compile, any shapes): a minute at the start, faster on a GPU",
+    )
+
     @model_validator(mode="after")
     def _options_fit(self) -> Self:
         faults = self._beam_faults() if self.search == "beam" else self._sampling_faults()
