@@ -1,5 +1,5 @@
 """All that only a GPU can tell, in under eight minutes: training speed of base and big, with the share of the GPU's
-arithmetic that it uses, with and without torch.compile; decoding speed, with and without it; and whether GPU and CPU compute the same.
+arithmetic that it uses, and decoding speed, both with and without torch.compile; and whether GPU and CPU compute the same.
 
     python scripts/bench_gpu.py              on the first GPU
     python scripts/bench_gpu.py --dry-run    the same steps with toy sizes on the CPU: figures mean nothing

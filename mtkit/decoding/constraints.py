@@ -148,6 +148,8 @@ class _Standing:
     matched: tuple[tuple[int, ...], ...]  # tokens of each spelling that the hypothesis ends with
     needs: tuple[int, int]  # tokens needed after one that begins nothing: [1] if it ends the word before it, [0] if not
     offered: tuple[int, ...]  # tokens that begin or go on with something that is lacking; none if nothing is
+    sought: tuple[str, ...]  # what is lacking
+    between: bool  # whether nothing is begun or pending
 
 
 Standings = dict[tuple[int, Tokens], _Standing]
@@ -257,11 +259,11 @@ class Required:
     ) -> None:
         """Of the hypothesis at `place`: only `wanted` tokens, if there are any, and only what leaves room."""
         standing = self._standings[sentence, key]
-        offered = standing.offered
         room = self.limits[sentence] - len(key) - 2  # tokens after the next one, before the end token
         broken, whole = standing.needs
         if not wanted and broken <= room:
             return
+        offered = standing.offered
         row = log_probabilities[place]  # [V]
         fitting = [token for token in offered if self.lacking(sentence, key, token) <= room]
         kept = [token for token in wanted if token in fitting] or fitting
@@ -282,10 +284,12 @@ class Required:
             nothing = [wanted.nothing for wanted in demands]
             return _standing(demands, [0] * len(demands), [False] * len(demands), nothing)
         parent, closes = known[sentence, key[:-1]], self._ends_word[key[-1]]
+        # Most are not there or have long been: a look at the letters is ten times as fast as the patterns.
+        if parent.between and key[-1] not in self.letters[sentence] and not any(phrase in text for phrase in parent.sought):
+            return parent
         closed, pending, matched = [], [], []
         for place, wanted in enumerate(demands):
             ends = []
-            # Most are not there or have long been: a look at the letters is ten times as fast as the pattern.
             if parent.closed[place] < wanted.count and any(phrase in text for phrase in wanted.phrases):
                 ends = [match.end() == len(text) for match in wanted.found.finditer(text)]
             seen = len(ends) - (bool(ends) and ends[-1] and not wanted.always_whole)
@@ -337,14 +341,19 @@ def _standing(
 ) -> _Standing:
     """The standing with what follows from it."""
     offered: set[int] = set()
+    sought: list[str] = []
     needs = [0, 0]
     for wanted, times, once_more, spelt in zip(demands, closed, pending, matched, strict=True):
         needs[0] += max(0, wanted.count - times) * wanted.shortest
         needs[1] += max(0, wanted.count - times - once_more) * wanted.shortest
+        sought += wanted.phrases if times < wanted.count else ()
         if times + once_more < wanted.count:
             for each, length in zip(wanted.spellings, spelt, strict=True):
                 offered |= {each.tokens[0], each.tokens[length % len(each.tokens)]}
-    return _Standing(tuple(closed), tuple(pending), tuple(matched), (needs[0], needs[1]), tuple(sorted(offered)))
+    between = not any(pending) and not any(map(any, matched))
+    return _Standing(
+        tuple(closed), tuple(pending), tuple(matched), (needs[0], needs[1]), tuple(sorted(offered)), tuple(sought), between
+    )
 
 
 def _columns(rows: Sequence[tuple[int, ...]], tensor: Tensor) -> tuple[Tensor, ...]:
