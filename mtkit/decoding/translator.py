@@ -122,7 +122,7 @@ class Translator:
         """What a reader of the translation should know, without the number of the line."""
         warnings = list(cut.warnings)
         if best.truncated:
-            limits = ", ".join(str(self._limit(part.tokens)) for part in cut.parts)
+            limits = ", ".join(map(str, sorted({self._limit(part.tokens) for part in cut.parts})))
             warnings.append(f"output reached the length limit ({limits} tokens)")
         tokens, share = SUSPICIOUS
         if len(cut.parts) == 1 and cut.tokens > tokens and best.length < share * cut.tokens:
