@@ -9,7 +9,7 @@ import io
 import math
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,9 @@ SENTENCEPIECES_OWN = "\u2585"
 
 LARGEST_WORD = 4192
 """SentencePiece leaves words of more UTF-8 bytes than this out when it learns the pieces."""
+
+FEW = 20
+"""Lines that are numbered or spelt one by one."""
 
 
 class Vocabulary:
@@ -92,7 +95,7 @@ class Vocabulary:
 
         Nor UNK, unless the vocabulary was learned without bytes.
         """
-        encoded: list[list[int]] = self._processor.encode([self.normalise(line) for line in lines])
+        encoded: list[list[int]] = _all(self._processor.encode, [self.normalise(line) for line in lines])
         return encoded
 
     def encode_normalised(self, lines: Sequence[str]) -> list[Tokens]:
@@ -119,7 +122,7 @@ class Vocabulary:
 
     def decode(self, tokens: Sequence[Sequence[int]]) -> list[str]:
         """The text of each list of token ids: one line each, normalised, without a trace of control ids or cut bytes."""
-        lines: list[str] = self._processor.decode([self._decodable(line) for line in tokens])
+        lines: list[str] = _all(self._processor.decode, [self._decodable(line) for line in tokens])
         return [self.normalise(line) for line in lines]
 
     def is_byte(self, token: int) -> bool:
@@ -157,6 +160,11 @@ class Vocabulary:
         if not all(score.is_integer() for score in scores):  # of a unigram vocabulary; those of BPE follow from the order
             parts += map(repr, scores)
         return hashlib.sha256("\n".join(parts).encode("utf-8")).hexdigest()
+
+
+def _all(work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+    """What the processor makes of each: of many with its threads, whose start takes as long as twenty items."""
+    return work(list(items)) if len(items) > FEW else [work(item) for item in items]
 
 
 def _whole_characters(run: bytearray) -> bytes:

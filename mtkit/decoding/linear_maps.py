@@ -34,7 +34,7 @@ class Float32Map(nn.Module):
     def __init__(self, linear: nn.Linear) -> None:
         super().__init__()
         self._weight = torch.ops.mkldnn._reorder_linear_weight(linear.weight.detach())
-        self._bias = linear.bias
+        self._bias = None if linear.bias is None else linear.bias.detach()
 
     def forward(self, x: Tensor) -> Tensor:
         """[R, I] -> [R, O]."""
@@ -69,7 +69,7 @@ class Int8Map(nn.Module):
         rounded = torch.round(weight / self._scales[:, None]).to(torch.int8)
         self._weight = torch.ops.onednn.qlinear_prepack(rounded, None)
         self._zeros = torch.zeros(len(weight), dtype=torch.int64)
-        self._bias = linear.bias
+        self._bias = None if linear.bias is None else linear.bias.detach()
 
     def forward(self, x: Tensor) -> Tensor:
         """[R, I] -> [R, O]."""

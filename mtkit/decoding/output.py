@@ -23,7 +23,7 @@ RUN = 64
 """Pieces whose maximum stands for them at first, when the best are sought: the best are in the best runs."""
 
 
-MORE = 8
+MORE = 4
 """Tokens looked at besides the best, where these are chosen by rounded products."""
 
 NOTHING = 30.0

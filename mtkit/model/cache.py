@@ -149,7 +149,7 @@ class DecoderCache:
 
 def _longer(part: Tensor, places: int) -> Tensor:
     """`part` [B, G, N, J] with spare places after it, [B, G, P = `places`, J]: numbers, nothing when times a weight of 0."""
-    return torch.cat([part, part.new_zeros(*part.shape[:2], places - part.shape[2], part.shape[3])], dim=2)
+    return F.pad(part, (0, 0, 0, places - part.shape[2]))
 
 
 def _gathered(part: Tensor, sentences: Tensor | None, places: Tensor) -> Tensor:
