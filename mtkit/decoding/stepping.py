@@ -268,8 +268,11 @@ def _may_pack(models: Sequence[Transformer], device: torch.device, precision: st
     lack = lacking(precision) if device.type == "cpu" else f"this {device.type} has none here"
     if any(model.embedding.weight.dtype != torch.float32 for model in models):
         lack = "the weights are not float32"
-    if compile:
-        lack = "decoding.compile knows no products in it"
+    if compile and precision == "int8":
+        raise UserError(
+            "decoding.precision int8: decoding.compile knows no products in it: set decoding.precision=float32, or "
+            "decoding.compile=false"
+        )
     if lack and precision == "int8":
         raise UserError(f"decoding.precision int8: {lack}: set decoding.precision=float32, or decoding.engine=ctranslate2")
-    return lack is None
+    return lack is None and not compile
