@@ -129,8 +129,8 @@ class Bench:
         """Sentences and target tokens a second of `mtkit translate`'s own loop."""
         lines = read_lines(self._folder / "train.en")[: self._scale.lines]
         config = self.config(size).decoding
-        options = {"precision": precision, "beam_size": beam, "max_length_factor": 1.0, "max_length_constant": 5}
-        options["compile"] = compiled
+        limits = {"max_length_factor": 1.0, "max_length_constant": 5}
+        options = {"precision": precision, "beam_size": beam, "compile": compiled, **limits}
         translator = Translator(
             [self._model(size)], self._data.vocabularies(), config.model_copy(update=options), self._device
         )

@@ -263,9 +263,8 @@ class Required:
         broken, whole = standing.needs
         if not wanted and broken <= room:
             return
-        offered = standing.offered
         row = log_probabilities[place]  # [V]
-        fitting = [token for token in offered if self.lacking(sentence, key, token) <= room]
+        fitting = [token for token in standing.offered if self.lacking(sentence, key, token) <= room]
         kept = [token for token in wanted if token in fitting] or fitting
         values = row[kept].clone()
         if wanted or whole > room:

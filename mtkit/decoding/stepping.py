@@ -115,10 +115,9 @@ class Stepper:
         share of the probability.
         """
         assert all(len(source) for source in sources), "an empty source has no translation"
-        mask = padding_mask(pad([np.asarray(source, dtype=np.int64) for source in sources], last=EOS))
+        source, mask = self._padded(sources)
         if mask is None and self._compiled:
-            mask = torch.ones(len(sources), len(sources[0]) + 1, dtype=torch.bool)  # or there would be twice the programs
-        mask = None if mask is None else mask.to(self.device)
+            mask = torch.ones_like(source, dtype=torch.bool)  # or there would be twice the programs
         memories = [self._encoded(model, sources) for model in self.models]
         state = DecodingState(memories, mask, [model.new_cache() for model in self.models])
         if allowed is not None:
@@ -127,13 +126,15 @@ class Stepper:
 
     def _encoded(self, model: Transformer, sources: Sequence[Sequence[int]]) -> Tensor:
         """[B, S, D]; what stands at padding is of no account."""
-        parts = []
-        for batch in self._encoded_together(sources):
-            source = pad([np.asarray(source, dtype=np.int64) for source in batch], last=EOS)
-            mask = padding_mask(source)
-            parts.append(model.encode(source.to(self.device), None if mask is None else mask.to(self.device)))
+        parts = [model.encode(*self._padded(batch)) for batch in self._encoded_together(sources)]
         longest = max(part.shape[1] for part in parts)
         return torch.cat([F.pad(part, (0, 0, 0, longest - part.shape[1])) for part in parts])
+
+    def _padded(self, sources: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor | None]:
+        """[B, S] with end tokens, and True at real tokens; None where all are."""
+        source = pad([np.asarray(source, dtype=np.int64) for source in sources], last=EOS)
+        mask = padding_mask(source)
+        return source.to(self.device), None if mask is None else mask.to(self.device)
 
     def _encoded_together(self, sources: Sequence[Sequence[int]]) -> Iterator[Sequence[Sequence[int]]]:
         """The sources in their order: all at once, but on a CPU few enough to stay in its caches from layer to layer."""
@@ -202,13 +203,11 @@ class Stepper:
 
     def _decoded(self, tokens: Tensor, state: DecodingState) -> list[Tensor]:
         """The hidden state [R, D] of each model at the newest tokens [R, 1]."""
-        models = self.models
-        if self._compiled and not self._watched:
-            models = self._compiled
-        with compiling() if self._compiled else contextlib.nullcontext():
+        programs = [] if self._watched else self._compiled
+        with compiling() if programs else contextlib.nullcontext():
             return [
                 model.decode(tokens, memory, state.mask, cache)[:, -1]
-                for model, memory, cache in zip(models, state.memories, state.caches, strict=True)
+                for model, memory, cache in zip(programs or self.models, state.memories, state.caches, strict=True)
             ]
 
     def forced_scores(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[float]:
